@@ -1,6 +1,6 @@
 /**
- * The service's exports for the command line, the only importing package. Each export loads its module on the first
- * call, because loading all of them would double the start of every command.
+ * For the command line, the only importing package. Each export loads its module on the first call, because loading all
+ * would double the start of every command.
  */
 import type * as instance from "./edge/instance/instance.ts";
 import type * as main from "./edge/main.ts";
@@ -19,18 +19,14 @@ export type { ListedOrganization } from "./store/organizations/organizations.ts"
 export { inspectRedis } from "./store/upkeep/inspect-redis.ts";
 export type { InspectedReplica } from "./store/upkeep/inspect-replicas.ts";
 
-/** `startService` of edge/main.ts. */
 export const startService: typeof main.startService = async (...given) =>
   (await import("./edge/main.ts")).startService(...given);
 
-/** `startSupervisor` of edge/workers/supervisor.ts. */
 export const startSupervisor: typeof supervisor.startSupervisor = async (...given) =>
   (await import("./edge/workers/supervisor.ts")).startSupervisor(...given);
 
-/** `meetSupervisor` of edge/workers/worker.ts. */
 export const meetSupervisor: typeof worker.meetSupervisor = async () =>
   (await import("./edge/workers/worker.ts")).meetSupervisor();
 
-/** `openInstance` of edge/instance/instance.ts. */
 export const openInstance: typeof instance.openInstance = async (...given) =>
   (await import("./edge/instance/instance.ts")).openInstance(...given);

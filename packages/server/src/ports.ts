@@ -1,43 +1,41 @@
-/** Ports: types of everything that store and operations need from outside. The edge, the store, tests and the simulation implement them. */
+/** Types of everything that store and operations need from outside. */
 import type { IdKind } from "@countersign/contract";
 import type { AttemptResult, RateTake } from "@countersign/core";
 
-/** The one source of time. */
 export interface Clock {
-  /** Microseconds since the Unix epoch, an integer. Decreases only if the wall clock is set back by more than a minute. */
+  /** Integer microseconds since the Unix epoch. Decreases only if the wall clock is set back by more than a minute. */
   now_us(): number;
 }
 
-/** Timers. A timer is only a hint to look; the clock and the database decide what is due. */
+/** A timer is only a hint. The clock and the database decide what is due. */
 export interface Timers {
-  /** Calls `run` once after at least `wait_ms` milliseconds; the returned function cancels it. Never keeps the process alive. */
+  /** Calls `run` once. The returned function cancels. Never keeps the process alive. */
   after(wait_ms: number, run: () => void): () => void;
 }
 
 /** Lets requests go before background work. */
 export interface GiveWay {
-  /** Returns whether a request came a moment ago. */
+  /** A request came a moment ago. */
   asked(): boolean;
-  /** Returns whether the next request is expected soon, so that no long statement should run. */
+  /** The next request is expected soon, so no long statement should run. */
   expecting(): boolean;
   /**
-   * Await this between two small pieces of work. Resolves at once while no requests come. After a request it resolves
-   * after a moment without requests, or when the work has rested for its share of time.
+   * Await this between two pieces of work. Resolves at once without requests. While requests come, resolves after a
+   * moment without them, or when the work has rested for its share of time.
    */
   rest(): Promise<void>;
 }
 
-/** The one source of identity and secrets. */
 export interface Ids {
-  /** The kind's prefix and 26 Crockford base-32 characters, time-ordered and unique, e.g. `int_01K…`. */
+  /** The kind's prefix and 26 Crockford base-32 characters, time-ordered and unique: `int_01K…`. */
   next(kind: IdKind): string;
-  /** `length` random base-62 characters from the system's generator, for secrets. */
+  /** Random base-62 characters. */
   secret(length: number): string;
-  /** 16 random bytes in 32 lower-case hex digits: the salt of a document in the ledger. */
+  /** 16 random bytes in lower-case hex: the salt of a document in the ledger. */
   salt(): string;
 }
 
-/** Structured log, the shape of pino's: an object of fields, then a short constant message. */
+/** The shape of pino's log: fields, then a short constant message. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -46,42 +44,42 @@ export interface Log {
 }
 
 /**
- * Runs SQL inside one transaction and returns the rows of one statement. Numeric and time parameters are cast in the
- * text (`$1::bigint`). `timestamptz` is returned as RFC 3339 UTC text with six fractional digits and `Z`, `int8` as number.
+ * Runs SQL inside one transaction and returns the rows. Numeric and time parameters are cast in the text
+ * (`$1::bigint`). `timestamptz` is returned as RFC 3339 UTC text with six fractional digits, `int8` as number.
  */
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
   params?: readonly unknown[],
 ) => Promise<Row[]>;
 
-/** How new a copy of an organization must be: it has this audit record, or all changes older than `within_s` seconds. */
+/** The copy has this audit record, or all changes older than `within_s` seconds. */
 export type Freshness = { readonly seq: number } | { readonly within_s: number };
 
-/** The database. Outside `tenant`, `reading` and `system` no row of any tenant table is visible. */
+/** Outside `tenant`, `reading` and `system` no row of a tenant table is visible. */
 export interface Db {
-  /** Runs `work` in one transaction that sees and changes only this organization's rows. Rolls back when `work` throws. */
+  /** One transaction on this organization's rows. Rolls back when `work` throws. */
   tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in one transaction that only reads this organization's rows, on a replica that is as new as `wanted`, else on the
-   * primary. `work` may run several times, so it must have no effects.
+   * One transaction that only reads, on a replica as new as `wanted`, else on the primary. `work` may run several
+   * times, so it must have no effects.
    */
   reading<T>(org_id: string, wanted: Freshness, work: (query: Query) => Promise<T>): Promise<T>;
-  /** Runs `work` in one transaction over all organizations: key lookup, workers, command line. */
+  /** One transaction over all organizations: key lookup, workers, command line. */
   system<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * Runs one prepared statement in its own transaction over all organizations, always along the indexes:
-   * for queues. Never retries; if the connection breaks, the outcome is unknown.
+   * For queues: one prepared statement in its own transaction over all organizations, always along the indexes. Never
+   * retries. If the connection breaks, the outcome is unknown.
    */
   queued<Row extends object>(statement: QueueStatement, params: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A statement that each session plans once under its name (at most 63 characters). One name has one text. */
+/** Planned once a session under its name (at most 63 characters). One name has one text. */
 export interface QueueStatement {
   readonly name: string;
   readonly text: string;
 }
 
-/** A complete answer, or the reason why there is none; `text` is a sentence for people. */
+/** `text` is a sentence for people. */
 export type Answered =
   | {
       readonly status: number;
@@ -91,15 +89,14 @@ export type Answered =
     }
   | { readonly failed: "timeout" | "unreachable" | "refused" | "too_large"; readonly text: string };
 
-/** Slow hashes of passwords. Both methods fault `overloaded` if too many passwords are being hashed. */
+/** Faults: overloaded. */
 export interface Passwords {
   /** Argon2id in PHC form. */
   hash(password: string): Promise<string>;
-  /** Returns whether the password has this hash. Null: false, after the same time. */
+  /** Null: returns false after the same time. */
   verify(hash: string | null, password: string): Promise<boolean>;
 }
 
-/** A mail, ready to be sent. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -109,25 +106,24 @@ export interface Mail {
   readonly unsubscribe_url?: string;
 }
 
-/** Sends mails. */
 export interface Mailer {
   /**
-   * Resolves when another server has the mail, or when it is a file. Rejects if a retry is needed, after a minute at the latest.
-   * `stop` cancels: then the promise rejects, and the server may or may not have the mail.
+   * Resolves when another server has the mail, or when it is a file. Rejects if a retry is needed, after a minute at
+   * the latest. After `stop`, the server may or may not have the mail.
    */
   send(mail: Mail, stop?: AbortSignal): Promise<void>;
 }
 
-/** The guarded client, the only one for addresses that customers choose. */
+/** The only client for addresses that customers choose. */
 export interface HttpOut {
   /**
-   * Checks a receiver's URL: its text, and the current addresses of its name. A name that does not resolve
-   * passes, because each attempt checks again. Returns the spelling to store, or the reason as a sentence.
+   * Checks a URL and the current addresses of its name. A name that does not resolve passes, because each attempt
+   * checks again. Returns the spelling to store, or the reason as a sentence.
    */
   check(url: string): Promise<{ readonly href: string } | { readonly refused: string }>;
   /**
-   * Sends one POST; never rejects. Ends after 10 s at the latest with the head of an answer or a reason. Connects to no
-   * address that was not checked in this call or within one second before. Does not follow redirects.
+   * Sends one POST within 10 s, only to addresses that were checked within the last second. Does not follow redirects.
+   * Never rejects.
    */
   post(
     url: string,
@@ -135,9 +131,8 @@ export interface HttpOut {
     body: string,
   ): Promise<AttemptResult & { readonly duration_ms: number }>;
   /**
-   * Sends one POST and reads its answer; never rejects. Guarded like `post`. `timeout_ms` covers everything from the lookup of
-   * the name to the last byte of the answer. An answer of more than `answer_bytes_max` is dropped. With the
-   * method GET the body is not sent.
+   * Reads the answer, guarded like `post`. `timeout_ms` covers lookup to last byte. Drops an answer of more than
+   * `answer_bytes_max`. GET sends no body. Never rejects.
    */
   ask(
     url: string,
@@ -147,13 +142,12 @@ export interface HttpOut {
   ): Promise<Answered>;
 }
 
-/** Reads TXT records of the DNS. */
 export interface TxtRecords {
-  /** Returns the texts at a name, possibly none. Null: the name servers gave no answer. Never rejects. */
+  /** Null: the name servers did not answer. Never rejects. */
   read(name: string): Promise<readonly string[] | null>;
 }
 
-/** A finished piece of work, for a trace. Has no secret, no body, and no text of an agent. */
+/** Without secrets, bodies, and texts of agents. */
 interface EndedSpan {
   readonly name: string;
   readonly kind: "server" | "client";
@@ -165,37 +159,39 @@ interface EndedSpan {
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Receives finished pieces of work. Must return at once. */
+/** Must return at once. */
 export interface Spans {
   ended(span: EndedSpan): void;
 }
 
 /** Encrypts short secrets, so that readers of the database do not learn them. See decision 0019. */
 export interface Sealer {
-  /** Returns the sealed text. It opens only with the same context, which names its organization, table and row. */
+  /** `context` names organization, table and row. */
   seal(text: string, context: string): string;
-  /** Returns the text. Throws if it was sealed for another context or with an unknown key, or was changed. */
+  /** Throws if the text was changed, or sealed for another context or with an unknown key. */
   open(sealed: string, context: string): string;
 }
 
-/** A sealer that also says which of its keys opens a text. The name of a key reveals nothing about the key. */
+/** A sealer whose keys have names. */
 export interface KeyRing extends Sealer {
-  /** The name of the key that seals. */
+  /** The sealing key. */
   readonly key_id: string;
-  /** The prefix of every text that names this key and was sealed with it. */
+  /** Of every text that this key has sealed. */
   readonly prefix: string;
-  /** The names of the other keys. They only open. */
+  /** Only for opening. */
   readonly other_key_ids: readonly string[];
-  /** Returns the name of the key that opens the text. Null: none of these keys opens it. */
+  /** Returns the key's name. Null: no key opens the text. */
   openedBy(sealed: string, context: string): string | null;
 }
 
-/** Counts requests by bucket (category and caller). Returns a value if possible, so that the hot path does not await. */
+/**
+ * Counts requests by bucket (category and caller). Returns a value if possible, so that the hot path does not await.
+ */
 export interface RateWindows {
-  /** Counts a request, or refuses it if `limit` requests count already. Never rejects. */
+  /** Refuses the request if `limit` requests count already. Never rejects. */
   take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Returns what `take` would return, and counts nothing: for requests that may get a 304. Never rejects. */
+  /** Like `take`, but counts nothing. Never rejects. */
   look(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Uncounts a request that `take` counted for the wrong caller, and returns what is left. Never rejects. */
+  /** Uncounts a request. Never rejects. */
   refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
 }

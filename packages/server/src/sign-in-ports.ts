@@ -1,48 +1,43 @@
-/** Types of the libraries for passkeys and single sign-on. The edge implements them. */
-
-/** The site of passkeys: the origin that browsers see, and its host name. */
+/** The origin that browsers see, and its host name. */
 export interface PasskeySite {
   readonly origin: string;
   readonly host: string;
 }
 
-/** The parts of a passkey that its checks need. */
 export interface KnownPasskey {
-  /** The credential's id, base64url. */
+  /** Base64url. */
   readonly passkey_id: string;
   /** COSE. */
   readonly public_key: Buffer;
-  /** The authenticator's count of uses; 0 if it does not count. */
+  /** 0: the authenticator does not count. */
   readonly counter: number;
-  /** How browsers may reach it, e.g. `internal`, `usb`. */
+  /** For example `internal`, `usb`. */
   readonly transports: readonly string[];
 }
 
 /** WebAuthn. Challenges are texts. Credentials come from browsers and may be anything. */
 export interface PasskeyChecks {
-  /** Returns options for `navigator.credentials.create`, in their JSON form. `known` passkeys are not registered twice. */
+  /** For `navigator.credentials.create`. `known` passkeys are not registered twice. */
   registrationOptions(
     site: PasskeySite,
     person: { readonly user_id: string; readonly email: string },
     challenge: string,
     known: readonly Pick<KnownPasskey, "passkey_id" | "transports">[],
   ): Promise<Record<string, unknown>>;
-  /** Returns the passkey that answers the challenge with a verified user. Null: the credential does not. */
+  /** Null: the credential does not answer the challenge with a verified user. */
   registered(site: PasskeySite, challenge: string, credential: unknown): Promise<KnownPasskey | null>;
-  /** Returns options for `navigator.credentials.get`, in their JSON form. The browser offers its passkeys. */
+  /** For `navigator.credentials.get`. */
   loginOptions(site: PasskeySite, challenge: string): Promise<Record<string, unknown>>;
-  /** Returns the new count of uses if the passkey answers the challenge with a verified user. Null: it does not. */
+  /** Returns the new count of uses. Null: as for `registered`. */
   usedBy(site: PasskeySite, challenge: string, credential: unknown, known: KnownPasskey): Promise<number | null>;
 }
 
-/** An OpenID provider and this service's account there. */
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly client_id: string;
   readonly client_secret: string;
 }
 
-/** The secrets that finish a login. */
 export interface OpenIdLogin {
   readonly state: string;
   readonly nonce: string;
@@ -58,7 +53,7 @@ export interface OpenIdPerson {
   readonly email_verified: boolean;
 }
 
-/** Why a login with a provider failed: the provider is unreachable or its answer is invalid. `text` is a sentence for people. */
+/** `text` is a sentence for people. */
 export interface OpenIdFailure {
   readonly failed: "unreachable" | "refused";
   readonly text: string;
@@ -66,13 +61,13 @@ export interface OpenIdFailure {
 
 /** OpenID Connect: code flow with PKCE, state and nonce, through the guarded client. Never rejects. */
 export interface OpenId {
-  /** Reads the provider's metadata and returns the address for the browser. */
+  /** Returns the address for the browser. */
   begin(
     provider: OpenIdProvider,
     login: OpenIdLogin,
     redirect_uri: string,
     login_hint: string | null,
   ): Promise<{ readonly location: string } | OpenIdFailure>;
-  /** Redeems the code of `callback`, the whole address of the redirect, and checks the result. */
+  /** `callback`: the whole redirect address. */
   finish(provider: OpenIdProvider, login: OpenIdLogin, callback: string): Promise<OpenIdPerson | OpenIdFailure>;
 }

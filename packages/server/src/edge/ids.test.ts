@@ -62,7 +62,7 @@ describe("secrets", () => {
     const counts = new Map<string, number>();
     for (const c of createIds(createClock()).secret(620_000)) counts.set(c, (counts.get(c) ?? 0) + 1);
     expect(counts.size).toBe(62);
-    // Expected count 10,000 each, standard deviation 99: the limits are six deviations.
+    // Six standard deviations.
     for (const count of counts.values()) expect(Math.abs(count - 10_000)).toBeLessThan(600);
   });
 });

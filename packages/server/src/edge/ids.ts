@@ -1,20 +1,14 @@
-/**
- * Creates identifiers and secrets from the system's random generator. A pool of random bytes keeps the cost of an id
- * well under 1 µs.
- */
 import { randomFillSync } from "node:crypto";
 import { crockford_alphabet, idPrefixes } from "@countersign/contract";
 import type { Clock, Ids } from "../ports.ts";
 import { behind_ms_max } from "./clock.ts";
 
-/**
- * One call of the system's generator costs about 1 µs for any size. 4 KiB are enough for 250 milliseconds of new ids.
- */
+/** A call of the system's generator costs about 1 µs for any size. */
 const pool_bytes = 4096;
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Crockford text of every 10-bit number, so that one lookup returns two characters. */
+/** Crockford text of each 10-bit number: two characters in one lookup. */
 const pairs = Array.from(
   { length: 1024 },
   (_, n) => crockford_alphabet.charAt(n >> 5) + crockford_alphabet.charAt(n & 31),
@@ -35,7 +29,7 @@ function randomBytePool(): () => number {
   };
 }
 
-/** Returns salts of 16 random bytes from a pool. Each salt is wiped from the pool. */
+/** Each salt is wiped from the pool. */
 function saltPool(): () => string {
   const pool = Buffer.alloc(pool_bytes);
   let at = pool_bytes;
@@ -51,7 +45,6 @@ function saltPool(): () => string {
   };
 }
 
-/** Returns eight Crockford characters for a number below 2^40. */
 function encode40(value: number): string {
   const high = Math.floor(value / 2 ** 20);
   const low = value % 2 ** 20;
@@ -59,14 +52,11 @@ function encode40(value: number): string {
 }
 
 /**
- * The generator of identifiers and secrets.
+ * Creates identifiers and secrets.
  *
- * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits
- * stay and the lower 40 grow by a random step of 1 to 65,536. So later ids sort later, and an id cannot be guessed from
- * its neighbour.
- *
- * If the clock goes back by more than a minute, ids go back with it, because lists find rows of a span of time by the
- * time of their ids. `ulid()` from npm costs 46 µs an id, because it asks the system for every character.
+ * An id is 48 bits of milliseconds and 80 random bits. Within one millisecond the lower 40 bits grow by a random step,
+ * so later ids sort later and cannot be guessed. If the clock goes back by more than a minute, ids go back with it,
+ * because lists find rows of a time span by their ids.
  */
 export function createIds(clock: Clock): Ids {
   const randomByte = randomBytePool();
@@ -96,7 +86,7 @@ export function createIds(clock: Clock): Ids {
       let text = "";
       while (text.length < length) {
         const byte = randomByte();
-        // 248 = 4 × 62. The last 8 values are dropped, because otherwise the first 8 characters would be more frequent.
+        // 248 = 4 × 62. Larger values would make the first 8 characters more frequent.
         if (byte < 248) text += base62.charAt(byte % 62);
       }
       return text;

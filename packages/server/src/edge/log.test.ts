@@ -36,7 +36,7 @@ describe("the log", () => {
     expect(lines).toEqual([]);
   });
 
-  test("censors fields named like a secret, at the top and inside", () => {
+  test("redacts fields named like a secret, at the top and inside", () => {
     const { lines, log } = captured();
     log.warn(
       { api_key: "k-1", request: { headers: { "agent-token": "k-2", cookie: "k-3" } }, smtp: { password: "k-4" } },
@@ -53,7 +53,7 @@ describe("the log", () => {
     expect(fields).toEqual({ request: { headers: { cookie: "k-3" } } });
   });
 
-  test("censors keys, webhook secrets and URL passwords inside prose, messages and causes", () => {
+  test("redacts keys, webhook secrets and URL passwords inside prose, messages and causes", () => {
     const { lines, log } = captured();
     const cause = new Error(`connecting postgres://app:hunter2@db/x`);
     log.error({ error: new Error(`bad key ${key}`, { cause }), note: `whsec_${"QUJD".repeat(10)}=` }, `saw ${key}`);
@@ -64,7 +64,7 @@ describe("the log", () => {
     expect(() => JSON.parse(lines[0] ?? "")).not.toThrow();
   });
 
-  test("censors tokens inside prose", () => {
+  test("redacts tokens inside prose", () => {
     const jwt = `eyJ${"a1".repeat(9)}.eyJ${"b2".repeat(9)}.${"c3".repeat(20)}`;
     expect(scrub(`"saw ${jwt} here"`)).toBe('"saw eyJ*** here"');
   });

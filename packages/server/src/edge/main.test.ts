@@ -1,4 +1,3 @@
-/** Runs the whole service in this process: how it ends, and starts that fail. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

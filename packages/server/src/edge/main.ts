@@ -1,5 +1,3 @@
-/** Runs the process: reads settings, starts a listening service, and ends it in order. */
-
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
 import { docs_dir } from "../paths.ts";
@@ -31,41 +29,38 @@ const missing_key =
   "no master key that is set here opens some sealed values: add the missing key (COUNTERSIGN_OTHER_MASTER_KEYS, docs/how-to/master-key.md)";
 
 const lost_organizations =
-  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/back-up.md)";
-/** Such a loss affects all organizations, so some names are enough to see it. */
+  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/operating.md, Backups)";
+/** A loss affects all organizations, so some names show it. */
 const looked_at_max = 1_000;
 
 /**
- * How long the end may take after the drain. All requests are answered or cut off by then. Remaining work waits for an
- * unavailable database and may be dropped. Nothing was confirmed that is not on disk, and leases expire. The embedded
- * database needs the rest of a service's ten seconds.
+ * Time for the end after the drain. Work that waits for an unavailable database may be dropped: it was not confirmed.
+ * The embedded database needs the rest of ten seconds.
  */
 const ending_ms_max = 7_500;
 
-/** A service that listens. */
 export interface Service {
-  /** `http://host:port`, with the port that is actually used. */
+  /** `http://host:port` with the actual port. */
   readonly url: string;
   /**
-   * The way out on SIGTERM. Drains for the configured time (unless `drains` is false), finishes requests in flight,
-   * settles the write queue, and stops the embedded database.
+   * Drains for the configured time (unless `drains` is false), finishes requests in flight, settles the write queue,
+   * and stops the embedded database.
    */
   stop(drains?: boolean): Promise<void>;
 }
 
-/** The parts that are not settings, because a service decides by the packs of its release. */
 export interface StartParts {
-  /** Another folder of packs, for the benchmark. */
+  /** For the benchmark. */
   readonly packs_folder?: string;
-  /** Packs that several services of one process share, for tests. */
+  /** For tests: shared by several services of one process. */
   readonly packs?: Promise<PackLibrary>;
-  /** The connection of a worker process to its supervisor. Absent: the process serves alone. */
+  /** Absent: the process serves alone. */
   readonly supervised?: Supervised;
-  /** Another program for the delivery thread, for tests. */
+  /** For tests. */
   readonly deliveryThread?: ThreadProgram | undefined;
 }
 
-/** Starts the service. Throws `StartRefused` with one line a problem if it cannot start. */
+/** Throws `StartRefused` with one line a problem. */
 export async function startService(
   config: Config,
   log: ProcessLog = createLog(config.log_level),
@@ -74,7 +69,6 @@ export async function startService(
   boundHeapGrowth();
   for (const name of config.unknown_settings) log.warn({ name }, "unknown setting: check its spelling");
   const clock = createClock();
-  // The packs are checked while the database's own process starts.
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
   const database = await databaseFor(config, log, parts.supervised);
@@ -137,7 +131,7 @@ export async function startService(
   }
 }
 
-/** Returns the database. A worker uses the database of its supervisor, which also stops it. */
+/** A worker uses its supervisor's database, which the supervisor stops. */
 async function databaseFor(
   config: Config,
   log: ProcessLog,
@@ -148,7 +142,7 @@ async function databaseFor(
   return { ...(await startDatabase({ ...config, search: { path: config.path } }, log)), replicas };
 }
 
-/** Waits for the end of the service for at most `limit_ms`. Rejects as `end` does. */
+/** Waits at most `limit_ms`. Rejects as `end` does. */
 async function endWithin(limit_ms: number, log: ProcessLog, end: Promise<void>): Promise<void> {
   let cancelLate = () => {};
   const late = new Promise<void>((resolve) => {

@@ -1,4 +1,3 @@
-/** Tests the start and the end of a node. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -24,7 +23,7 @@ test("a failed assembly of a node closes its connection to Redis, which would ke
   const db = { ...database.db, named: () => Promise.reject(lost) };
   const config = { redis_url: `redis://127.0.0.1:${port}` };
   await expect(serviceNode({ ...database, db }, { config })).rejects.toBe(lost);
-  // Connections are accepted in order. When this one is accepted, earlier ones would be, too.
+  // Connections are accepted in order.
   const ours = connect(port, "127.0.0.1");
   await once(ours, "connect");
   const { localPort } = ours;

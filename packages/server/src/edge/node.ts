@@ -1,5 +1,3 @@
-/** Assembles one node of the service around an open database. Tests and the simulation use it, too. */
-
 import { open_mode_org_id } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
@@ -70,7 +68,6 @@ import { newRequestCount, type RequestCount } from "./threads/give-way.ts";
 import type { ThreadProgram } from "./threads/thread-program.ts";
 import type { Supervised } from "./workers/worker.ts";
 
-/** The parts that differ between a process, a test and the simulation. */
 export interface NodeParts {
   readonly config: Pick<
     Config,
@@ -78,7 +75,7 @@ export interface NodeParts {
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
-  /** Further servers from which backtests read. Absent: none. `db` has replicas of its own. */
+  /** For the reads of backtests. `db` has replicas of its own. */
   readonly replicas?: readonly ConnectionOptions[];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -89,29 +86,26 @@ export interface NodeParts {
   /** Null: no traces. */
   readonly spans: Spans | null;
   readonly httpOut: HttpOut;
-  /** Absent: the machine's name servers are asked. */
+  /** Absent: the machine's name servers. */
   readonly txtRecords?: TxtRecords;
   readonly passwords: Passwords;
   readonly mailer: Mailer;
-  /** The built console. Absent or null: no console is served. */
+  /** Absent or null: no console is served. */
   readonly console?: ConsoleFiles | null;
-  /** The built documentation by its paths below /docs. Absent or null: /docs is not served. */
+  /** Pages by their path below /docs. Absent or null: not served. */
   readonly docs?: ConsoleFiles | null;
-  /** The parts that a worker process shares with the others. */
   readonly supervised?: Pick<Supervised, "windows" | "metricsText" | "watchMetrics"> | undefined;
-  /**
-   * Starts the delivery loop elsewhere. Absent: the loop runs in this thread with `deliveryTerms` (tests, simulation).
-   */
+  /** Absent: the loop runs in this thread with `deliveryTerms` (tests, simulation). */
   readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
-  /** Only for tests, which set their clocks. Absent: the clock is compared with the database's. */
+  /** For tests. Absent: the clock is compared with the database's. */
   readonly clockWatch?: ClockWatch & Loop;
-  /** Only for tests: another program for the backtest threads. */
+  /** Tests only. */
   readonly backtestThread?: ThreadProgram;
 }
 
-/** Requests in flight at the stop must be answered within this time. A whole service ends within 10 s. */
+/** For requests in flight at the stop. */
 const answering_ms_max = 4_000;
 
 const open_mode_warning =
@@ -120,19 +114,17 @@ const open_mode_warning =
 const first_key_warning =
   "no API key exists yet, and behind a proxy no caller is admin without a key: create the first one with `countersign keys create --role admin`";
 
-/** A node that is ready to listen. */
 export interface ServiceNode {
   readonly app: HttpServer;
   readonly runtime: Runtime;
   readonly metrics: Metrics;
   /**
-   * Reports not ready, serves for another `drain_ms`, then stops accepting, finishes requests in flight and settles the
+   * Reports not ready, serves for another `drain_ms`, stops accepting, finishes requests in flight and settles the
    * write queue. The database stays open.
    */
   close(drain_ms?: number): Promise<void>;
 }
 
-/** Assembles a node and creates the database's one-time rows. */
 export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const { config, db, clock, ids, timers, log } = parts;
   const metrics = createMetrics();
@@ -151,7 +143,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
   watchNode(metrics, parts, writer, clockWatch);
-  // After all steps that can fail, because a failed start would not close the Redis client, which retries forever.
+  // After all steps that can fail, because a failed start would not close the Redis client.
   const windows = await openWindows(parts, metrics);
   parts.supervised?.watchMetrics(() => metrics.values());
   const waits = createDecisionWaits(db, timers, log);
@@ -231,20 +223,19 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping = true;
       if (drain_ms > 0) await new Promise<void>((resolve) => timers.after(drain_ms, resolve));
       waits.stop();
-      // In parallel, because each loop may need seconds to finish its work, and all together have ten.
+      // In parallel, because each may need seconds, and all together have ten.
       const stops = [clockWatch, ...loops, deliveries, mails].map((loop) => loop?.stop());
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...stops]);
       cancel();
       await writer.close();
-      // A failure only loses one minute of usage notes, so the end continues.
+      // A failure loses only one minute of usage notes.
       await uses.flush(null).catch((error: unknown) => log.warn({ err: error }, "could not store when keys were used"));
       windows.close();
     },
   };
 }
 
-/** Starts the loops that run by time only. */
 function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): Loop[] {
   const aging = startAging(runtime, {
     deliveries_kept_days: config.deliveries_kept_days,
@@ -261,7 +252,6 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
   ];
 }
 
-/** Sets the sources of the metrics that are read at each scrape. */
 function watchNode(
   metrics: Metrics,
   { db, timers, log }: NodeParts,
@@ -276,13 +266,12 @@ function watchNode(
   metrics.watchExpiringKeys(createExpiryWatch(db, timers, log));
 }
 
-/** Logs a warning that is true until the first API key is created. */
 function warnOfOpenMode({ config, log }: NodeParts, trust: ReturnType<typeof networkList>): void {
   const behind_proxy = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
   log.warn({ org_id: open_mode_org_id }, behind_proxy ? first_key_warning : open_mode_warning);
 }
 
-/** Opens the rate windows. Loads the Redis client only if it is used. */
+/** Loads the Redis client only if it is used. */
 async function openWindows(
   { config: { redis_url }, log, supervised }: NodeParts,
   metrics: Metrics,
@@ -298,7 +287,6 @@ async function openWindows(
   return { windows, close: () => windows.close() };
 }
 
-/** Adds spans to the commit writer's statements. They show what a request waits for, and how many wait together. */
 function traced(metrics: Metrics, { spans, clock }: NodeParts): CommitMetrics {
   if (spans === null) return metrics;
   return {

@@ -2,15 +2,12 @@ import { setPriority } from "node:os";
 
 const behind = 5;
 
-/**
- * Lowers the priority of the calling thread, so that live traffic goes first. Only on Linux, because elsewhere the call
- * would affect the whole process.
- */
+/** Lowers the thread's priority. Linux only, because elsewhere the call affects the process. */
 export function standBack(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(0, behind);
   } catch {
-    // Without the permission the thread keeps its priority.
+    // Without the permission the priority stays.
   }
 }

@@ -6,7 +6,7 @@ test("a wait longer than Node's maximum, such as 90 days, does not end at once",
   const cancels = [90 * 86_400_000, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY].map((wait_ms) =>
     timers.after(wait_ms, () => void ran.push(String(wait_ms))),
   );
-  // Node reads these as 1 ms, so they would end first.
+  // Node reads these as 1 ms.
   await new Promise<void>((resolve) => void timers.after(20, resolve));
   for (const cancel of cancels) cancel();
   expect(ran).toEqual([]);

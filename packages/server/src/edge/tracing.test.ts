@@ -1,4 +1,3 @@
-/** Tests traces as a collector receives them. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

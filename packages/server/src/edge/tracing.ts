@@ -1,5 +1,3 @@
-/** Sends traces if OTEL_EXPORTER_OTLP_ENDPOINT is set: one span a request, one a statement of the commit writer. */
-
 import { product_version } from "@countersign/contract";
 import { ROOT_CONTEXT, type SpanAttributes, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -13,17 +11,16 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { Spans } from "../ports.ts";
 
-/** Spans that go to a collector. `close` sends the last of them. */
+/** `close` sends the last spans. */
 export interface ExportedSpans extends Spans {
   close(): Promise<void>;
 }
 
-/** How long the end of the process waits for a collector that does not answer. */
 const close_ms_max = 2_000;
 
 /**
- * Sends spans to `<endpoint>/v1/traces` in batches, off the hot path. A caller's `traceparent` becomes the parent, and
- * its sampling flag is followed. An unavailable collector loses spans, never requests.
+ * Sends spans to `<endpoint>/v1/traces` in batches. Follows a caller's `traceparent` and its sampling flag. An
+ * unavailable collector loses spans, never requests, and does not stop the process from ending.
  */
 export function openTracing(endpoint: string): ExportedSpans {
   const exporter = new OTLPTraceExporter({
@@ -53,12 +50,10 @@ export function openTracing(endpoint: string): ExportedSpans {
       if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(timeOf(ended_us));
     },
-    // If the collector cannot be reached, its spans are lost and the process ends.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }
 
-/** Converts to OpenTelemetry's [seconds, nanoseconds]. */
 function timeOf(at_us: number): [number, number] {
   return [Math.floor(at_us / 1_000_000), (at_us % 1_000_000) * 1_000];
 }

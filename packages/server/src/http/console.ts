@@ -1,7 +1,4 @@
-/**
- * Serves the console's files over HTTP. They are a closed set in memory, read at the start. No path of a request
- * reaches a file system, so path traversal is impossible.
- */
+/** Serves files from memory only, so path traversal is impossible. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { isNamedBy } from "./answer/etag.ts";
@@ -9,30 +6,26 @@ import type { DocsSite } from "./docs-site.ts";
 import { limitUnread } from "./request/unread.ts";
 import { type Served, servedFile } from "./served-file.ts";
 
-/** The built console: content by path as in the URL (`/assets/main-Ab3d.js`). */
+/** Content by path as in the URL (`/assets/main-Ab3d.js`). */
 export type ConsoleFiles = ReadonlyMap<string, Buffer>;
 
-/** The console of a node. */
 export interface Console {
-  /** Returns the file for this request. Null: the request is not for the console. */
+  /** Null: the request is not for the console. */
   find(request: IncomingMessage): Served | null;
-  /** Writes the file. Returns the status. */
+  /** Returns the status. */
   send(request: IncomingMessage, response: ServerResponse, served: Served, request_id: string): number;
 }
 
-/** Paths of the API and of operating. A page there would hide a mistyped call. */
+/** A page on these paths would hide a mistyped call. */
 const notPages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
 
-/**
- * No inline code, no eval, no content from other hosts, no framing. `data:` images are the QR code of TOTP. Trusted
- * Types block the DOM's ways from text to markup, so that a hostile payload cannot become markup by mistake.
- */
+/** `data:` images are the QR code of TOTP. Trusted Types keep a hostile payload from becoming markup. */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Creates the console with the documentation at /docs. Null: neither was built. */
+/** Null: neither was built. */
 export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null = null): Console | null {
   const served = new Map([...(files ?? [])].map(([path, body]) => [path, servedFile(path, body, contentPolicy)]));
   const page = served.get("/index.html");
@@ -46,12 +39,10 @@ export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null 
       if (documentation !== null || page === undefined) return documentation;
       const file = served.get(path);
       if (file !== undefined) return file;
-      // Mail programs open the address of the unsubscribe header. The page asks the user first, because programs that
-      // follow links open it, too.
+      // Mails link to this address. The page asks first, because programs that follow links open it, too.
       if (path === "/" || path === "/v1/unsubscribe") return page;
-      // Any other address that a person opens is a page of the console. Programs do not ask for HTML.
-      const wanted = request.headers.accept?.includes("text/html") === true;
-      return wanted && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
+      const wants_html = request.headers.accept?.includes("text/html") === true;
+      return wants_html && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
     },
 
     send(request, response, file, request_id) {
@@ -71,7 +62,7 @@ export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null 
         }
       }
       head.push("Content-Length", String(body.length));
-      // `end` omits the body of an answer to HEAD.
+      // `end` omits the body for HEAD.
       response.writeHead(file.status, head).end(body);
       // 0 bytes, because the file is in memory anyway.
       limitUnread(response, 0);

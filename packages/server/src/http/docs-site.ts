@@ -1,17 +1,14 @@
-/** Serves the built documentation at /docs, for everybody, from memory. */
 import { createHash } from "node:crypto";
 import { type Served, servedFile } from "./served-file.ts";
 
-/** The documentation of a node. */
 export interface DocsSite {
-  /** Returns the file at a path of a URL. An unknown path below /docs is the page "not found" (404). Null: another path. */
+  /** An unknown path below /docs gets the page "not found" (404). Null: another path. */
   find(path: string): Served | null;
 }
 
-/** Matches the scripts of a page that are in the page itself. */
 const inlineScript = /<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g;
 
-/** Prepares the built pages, by their paths below /docs. Null: they were not built. */
+/** Null: not built. */
 export function createDocsSite(files: ReadonlyMap<string, Buffer> | null): DocsSite | null {
   const missing = files?.get("/404.html");
   if (files === null || missing === undefined) return null;
@@ -29,8 +26,8 @@ export function createDocsSite(files: ReadonlyMap<string, Buffer> | null): DocsS
 }
 
 /**
- * Allows the scripts of the service, and those inline scripts that the build wrote into this page, by their hashes. Styles
- * may be inline, because the site generator colours code with them.
+ * Allows scripts of the service, and the page's inline scripts by their hashes. The site generator colours code with
+ * inline styles.
  */
 function policyOf(path: string, body: Buffer): string {
   const scripts = path.endsWith(".html") ? [...body.toString().matchAll(inlineScript)] : [];

@@ -1,6 +1,5 @@
 /**
- * The counts that GET /metrics shows. On the hot path counting is one map access. The series of prom-client are filled at each
- * scrape, because its own `inc` with labels costs a microsecond.
+ * Counting is one map access, because prom-client's `inc` with labels costs 1 µs. The series are filled at each scrape.
  */
 
 import { errorCodes, pullFailures } from "@countersign/contract";
@@ -15,49 +14,42 @@ import type {
 import { expiring_counted_max } from "../store/keys/key-expiry.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
-/** The counts of one node. */
 export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
-  /** One request was answered. `route` is the operation_id, or `none`. */
+  /** `route`: the operation_id, or `none`. */
   requested(route: string, status: number, elapsed_us: number): void;
-  /** One request was refused with this error code. */
   refused(code: string): void;
-  /** One statement of the commit writer ended. */
   statement(rows: number, statement_ms: number, queue_rows: number): void;
-  /** Rows of this kind were deleted for their age. */
+  /** For their age. */
   deleted(what: string, rows: number): void;
-  /** Whether this node counts rate limits alone because Redis does not answer. */
+  /** True: Redis does not answer, so this node counts alone. */
   rateLimitsDegraded(degraded: boolean): void;
-  /** One request was counted in this node's own rate windows because Redis did not answer. */
+  /** A request was counted on this node alone. */
   rateTakenAlone(): void;
-  /** Sets what returns the number of row sets that wait for the commit writer. Called at each scrape. */
+  /** Row sets that wait for the commit writer. Functions given to `watch…` run at each scrape. */
   watchQueue(depth: () => number): void;
-  /** Sets what returns the node's database sessions and the callers that wait for one. Called at each scrape. */
+  /** Database sessions, and callers that wait for one. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
-  /**
-   * Sets the function that returns the reads that may go to replicas, by the server that did them. Called at each
-   * scrape.
-   */
+  /** Reads that may go to replicas, by the server that did them. */
   watchReads(
     reads: () => { readonly replica: number; readonly primary: number; readonly replicas_in_use: number },
   ): void;
-  /** Sets what returns the seconds by which the node's clock is ahead of the database's. Called at each scrape. */
+  /** Seconds by which the node's clock is ahead of the database's. */
   watchClock(offset_s: () => number): void;
-  /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
+  /** Of all organizations. Null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
-  /** Sets what returns the keys that expire within this many days. Called at each scrape; null: not known, no series. */
+  /** By days until they expire. Null: not known, no series. */
   watchExpiringKeys(count: () => Promise<Readonly<Record<string, number>> | null>): void;
-  /** Sets what returns the entries of the audit trail that are not in the figures yet. Called at each scrape. */
+  /** Entries that are not in the figures yet. */
   watchFigures(behind: () => number): void;
-  /** The text that Prometheus reads. */
   text(): Promise<string>;
-  /** Returns the same values as objects, to be added to those of other processes. */
+  /** To be added to the values of other processes. */
   values(): Promise<readonly object[]>;
   readonly content_type: string;
 }
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates the counts of one node. Each node has its own registry, so that several can run in one process. */
+/** A registry for each node, because several can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -106,7 +98,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
       ["live", "shadow", "test"].map((mode) => `${verdict} ${mode}`),
     ),
   });
-  const again = counter(registry, {
+  const decided_again = counter(registry, {
     name: "countersign_decisions_again_total",
     help: "Decisions made again because their assumptions had changed.",
   });
@@ -122,7 +114,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
       verdicts(`${verdict} ${mode}`);
       latency.observe(elapsed_us / 1_000_000);
     },
-    decidedAgain: () => again(""),
+    decidedAgain: () => decided_again(""),
     contradicted: (because) => contradictions(because),
   };
 }
@@ -200,7 +192,6 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
   };
 }
 
-/** The gauges that are read at each scrape. */
 function watchedMetrics(
   registry: Registry,
 ): Pick<
@@ -258,7 +249,7 @@ function watchedMetrics(
     watchBacklog(count) {
       new Gauge({
         name: "countersign_backlog_rows",
-        // Each process counts the rows of all processes.
+        // Each process counts the rows of all.
         aggregator: "max",
         help: `Events, deliveries and mails that wait in all organizations; counted up to ${backlog_counted_max}.`,
         labelNames: ["what"],
@@ -287,7 +278,6 @@ function watchExpiringKeys(registers: Registry[], count: Parameters<Metrics["wat
   });
 }
 
-/** The metrics of reads on replicas. */
 function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
   const registers = [registry];
   return {
@@ -317,19 +307,18 @@ function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
   };
 }
 
-/** The declaration of a counter. A map keeps its values until a scrape. */
 interface CounterTerms {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
   /**
-   * Label values that start at 0, if the possible ones are a short list. To Prometheus a series that appears with its first count
-   * is no increase, so an alarm for the first failed mail would not fire.
+   * Label values that start at 0. Prometheus sees no increase in a series that appears with its first count, so an
+   * alarm would not fire.
    */
   readonly known?: readonly string[];
 }
 
-/** Creates a counter. The returned function takes the label values, separated by a space. */
+/** The returned function takes label values, separated by a space. */
 function counter(registry: Registry, { name, help, labels = [], known = [] }: CounterTerms) {
   const counts = new Map<string, number>(known.map((values) => [values, 0]));
   new Counter({

@@ -1,15 +1,13 @@
-/** One row of the operations table with its compiled checks and its handler. */
 import type { Operation, OperationId } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
 import { queryReader, type ReadQuery } from "./request/query.ts";
 import { type Check, compileCheck } from "./request/validate.ts";
 
-/** A route. Created once at the start. */
 export interface Route {
   readonly id: OperationId;
   readonly operation: Operation;
-  /** Callers may come from memory, but only if the commit checks their epoch. */
+  /** Callers may come from memory. */
   readonly recall: boolean;
   readonly readQuery: ReadQuery;
   readonly checkParams: Check;
@@ -19,16 +17,14 @@ export interface Route {
 
 const anything: Check = () => null;
 const emptyObject = compileCheck({ type: "object", additionalProperties: false });
-/** The check of a body for an operation without one. Clients often send `{}` or `null` for nothing. */
+/** Clients often send `{}` or `null` for nothing. */
 const nothing: Check = (value, bytes) => (value === null ? null : emptyObject(value, bytes));
 
-/** Creates the route of a row. */
 export function routeOf(id: OperationId, operation: Operation, handler: Handler): Route {
   return {
     id,
     operation,
-    // Batches are excluded: they answer 200 even if no item was committed, so a revoked key could succeed from memory.
-    // One query for up to 50 decisions costs little.
+    // Not for batches: they answer 200 without a commit, so a revoked key could succeed from memory.
     recall: id === "submitIntent",
     readQuery: operation.rate === null ? () => ({ query: {} }) : queryReader(operation.query),
     checkParams: operation.params === undefined ? anything : compileCheck(operation.params),
@@ -37,19 +33,16 @@ export function routeOf(id: OperationId, operation: Operation, handler: Handler)
   };
 }
 
-/** Returns the checked query. Faults: invalid_request. */
+/** Faults: invalid_request. */
 export function queryOf(route: Route, url: string): object {
   const read = route.readQuery(url);
   if ("query" in read) return read.query;
   throw new Fault("invalid_request", { details: read.problems });
 }
 
-/**
- * Returns the checked path parameters. An impossible id is not found. But if a PUT would create the object, the fault
- * names the mistake. Faults: not_found, invalid_request.
- */
+/** An impossible id is not found. For a PUT, the fault names the mistake. Faults: not_found, invalid_request. */
 export function paramsOf(route: Route, params: unknown): object {
-  // The router's own object has a class, which canonical JSON refuses.
+  // The router's object has a class, which canonical JSON refuses.
   const given: Readonly<Record<string, string>> = { ...(params as object) };
   const problems = route.checkParams(given, 0);
   const unstorable = Object.values(given).some((value) => /\0|\p{Surrogate}/u.test(value));
@@ -61,7 +54,7 @@ export function paramsOf(route: Route, params: unknown): object {
 
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** Returns the checked Idempotency-Key if the operation takes one. Faults: invalid_request. */
+/** Faults: invalid_request. */
 export function idempotencyKeyOf(route: Route, header: string | string[] | undefined): string | undefined {
   if (header === undefined || route.operation.idempotent !== true) return undefined;
   if (typeof header === "string" && printable.test(header)) return header;

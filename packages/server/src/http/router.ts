@@ -1,4 +1,3 @@
-/** Finds the target of a request: an operation of the contract's table, a file of the console, or nothing. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Operation, operationRows } from "@countersign/contract";
 import { Fault } from "@countersign/core";
@@ -11,15 +10,14 @@ import { followsDoubt, head_bytes_max } from "./request/request-head.ts";
 import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 
-/** The parts of a node that answer requests. */
 export interface RouterDeps extends Omit<ServeDeps, "batches"> {
   readonly ids: Ids;
   readonly handlers: Handlers;
-  /** Null: this node serves no console. */
+  /** Null: no console. */
   readonly console?: Console | null;
 }
 
-/** Starts the answer to one request. Never throws. */
+/** Never throws. */
 export type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface ServedPath {
@@ -27,7 +25,7 @@ interface ServedPath {
   readonly operations: Operation[];
 }
 
-/** Builds the table of paths once. The result answers each request with exactly one response. */
+/** The result answers each request exactly once. */
 export function createRouter(parts: RouterDeps): Respond {
   const deps = { ...parts, batches: createBatchTurns() };
   const paths = servedPaths();
@@ -35,7 +33,7 @@ export function createRouter(parts: RouterDeps): Respond {
     return { request, response, params, request_id: deps.ids.next("request") };
   };
 
-  /** `own_path`: the path as the router decoded it, so that %62atch is batch. */
+  /** `own_path`: decoded by the router, so that %62atch is batch. */
   function answerUnrouted(exchange: Exchange, own_path?: string): void {
     const file = deps.console?.find(exchange.request) ?? null;
     if (file !== null && deps.console) return void serveConsole(deps, deps.console, file, exchange);
@@ -50,7 +48,7 @@ export function createRouter(parts: RouterDeps): Respond {
   const router = findMyWay({
     caseSensitive: true,
     ignoreTrailingSlash: false,
-    // A path cannot be longer than the head. The operation's row limits each parameter.
+    // The operation's row limits each parameter.
     maxParamLength: head_bytes_max,
     defaultRoute: (request, response) => answerUnrouted(exchangeOf(request, response)),
     onBadUrl: (_path, request, response) =>
@@ -63,20 +61,18 @@ export function createRouter(parts: RouterDeps): Respond {
       void serve(deps, route, exchangeOf(request, response, params));
     });
   }
-  // A fixed path is never read as an id: GET /v1/intents/batch has a wrong method, and is not a request for an intent
-  // "batch".
+  // Never read as an id: GET /v1/intents/batch has a wrong method.
   for (const { url, methods } of fixedPathsUnderParameters(paths)) {
     router.on(methods, url, (request, response) => answerUnrouted(exchangeOf(request, response), url));
   }
   router.compile();
 
   return (request, response) => {
-    // Otherwise no answer: the answer to the previous request ends the connection.
+    // Otherwise the previous answer ends the connection.
     if (!followsDoubt(request)) router.lookup(request, response);
   };
 }
 
-/** Returns the paths of the table, each with its operations. */
 function servedPaths(): ServedPath[] {
   const paths = new Map<string, ServedPath>();
   for (const [, operation] of operationRows) {
@@ -88,7 +84,7 @@ function servedPaths(): ServedPath[] {
   return [...paths.values()];
 }
 
-/** Returns the paths without parameters that also fit a path with one, and the methods that only the latter has. */
+/** Returns paths without parameters that also fit a path with one, and the methods of only the latter. */
 function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string; methods: HTTPMethod[] }[] {
   const fixed = [...new Set(operationRows.map(([, { path }]) => path))].filter((path) => !path.includes("{"));
   return fixed.flatMap((url) => {
@@ -99,7 +95,7 @@ function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string;
   });
 }
 
-/** Returns the operations of exactly this path. If there are none, those that read an id in it. */
+/** Of exactly this path, else those that read an id in it. */
 function operationsAt(paths: readonly ServedPath[], path: string): Operation[] {
   const fitting = paths.filter(({ pattern }) => pattern.test(path)).flatMap(({ operations }) => operations);
   const exact = fitting.filter((operation) => operation.path === path);

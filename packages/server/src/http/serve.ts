@@ -1,4 +1,3 @@
-/** Serves one request, from its head to its answer and its log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation, refusesBody } from "@countersign/contract";
 import { type Fault, type JsonInParts, parseInParts, parseItems } from "@countersign/core";
@@ -27,7 +26,6 @@ import { refuseProblems } from "./request/body-problems.ts";
 import { headFault } from "./request/request-head.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
 
-/** The parts of a node that serving uses. */
 export interface ServeDeps {
   readonly gate: GateDeps;
   readonly clock: Clock;
@@ -38,7 +36,6 @@ export interface ServeDeps {
   readonly spans: Spans | null;
 }
 
-/** A request, and its response. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -46,12 +43,10 @@ export interface Exchange {
   readonly request_id: string;
 }
 
-/** The admission of a request that does not pass the gate. */
+/** For requests that do not pass the gate. */
 const outside: Admission = { known: null, recalled: false, fault: null, use: null };
 
-/**
- * Serves one request of a known operation. Never rejects. Writes exactly one answer, or none if the client has left.
- */
+/** Never rejects. Writes exactly one answer, or none if the client has left. */
 export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): Promise<void> {
   const { request, response, request_id } = exchange;
   const { operation } = route;
@@ -65,8 +60,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
 
     const answer = await answerOf(deps, route, exchange, visit, admission);
-    // If the caller came from memory, only a commit may be answered without reading the key again, because it checked
-    // the key's epoch.
+    // Only a commit has checked the key's epoch.
     const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
     if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
 
@@ -88,10 +82,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/**
- * The row that the gate checks for a path without an operation. So callers without a valid key do not learn which paths
- * exist.
- */
+/** The operation of an unknown path. Callers without a valid key do not learn which paths exist. */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",
@@ -102,10 +93,7 @@ const unserved: Operation = {
   answers: {},
 };
 
-/**
- * Refuses a request without an operation. Under /v1 the gate checks this request, too. It requires no key if `open`, an
- * operation of the same path, requires none. Never rejects.
- */
+/** Refuses a request without an operation. `open`: an operation of the same path that needs no key. Never rejects. */
 export async function refuseUnserved(
   deps: ServeDeps,
   exchange: Exchange,
@@ -117,7 +105,6 @@ export async function refuseUnserved(
   refuse(deps, null, exchange, now_us, admission, admission.fault ?? fault);
 }
 
-/** Passes a request without an operation through the gate: only under /v1, and with the row of `open` if given. */
 async function admitUnserved(
   { gate }: ServeDeps,
   { request, response }: Exchange,
@@ -130,7 +117,7 @@ async function admitUnserved(
   return admit(gate, { operation, recall: false, request, unreadable, now_us });
 }
 
-/** Serves a file of the console, which is public and not rate-limited. */
+/** Public, without a rate limit. */
 export function serveConsole(
   deps: ServeDeps,
   console: Console,
@@ -146,9 +133,8 @@ export function serveConsole(
 }
 
 /**
- * Answers OPTIONS with the methods of the path, for every caller. There are no CORS headers, so that no web page of
- * another origin can use the API. Under /v1 the request counts for its address like all requests without a key. Never
- * rejects.
+ * Answers OPTIONS without CORS headers, so that no page of another origin can use the API. Under /v1 the request counts
+ * for its address. Never rejects.
  */
 export async function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): Promise<void> {
   const started_us = deps.clock.now_us();
@@ -169,7 +155,7 @@ async function answerOf(
   const { operation } = route;
   const { request, response, params, request_id } = exchange;
   const caller = known?.caller ?? null;
-  const handed: Handed = {
+  const handler_request: HandlerRequest = {
     caller,
     params: operation.params === undefined ? params : paramsOf(route, params),
     query: queryOf(route, request.url as string),
@@ -185,27 +171,26 @@ async function answerOf(
     client_ip: () => ipOf(deps.gate, request),
   };
   const takes_body = operation.body !== undefined || (refusesBody(operation) && !hasNoBody(request));
-  if (!takes_body) return route.handler(handed as OperationRequest);
+  if (!takes_body) return route.handler(handler_request as OperationRequest);
   const holder = () => holderOf(deps.gate, request, caller);
   const bytes = await readBody(request, response, operation, holder);
   if (operation.examines !== "items") {
     const parts = parseInParts(bytes, limits.json_depth_max, operation.body_values_max);
-    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
+    return answerBody(deps, route, handler_request, visit, known, bytes.length, parts);
   }
   return deps.batches.within(holder(), bytes.length, async () => {
     if (response.destroyed) throw new ClientGone();
     const parts = await inTurns(parseItems(bytes, "intents", limits.batch_intents_max));
-    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
+    return answerBody(deps, route, handler_request, visit, known, bytes.length, parts);
   });
 }
 
-/** The request that a handler gets, for any operation. */
-type Handed = { -readonly [Name in keyof OperationRequest]: unknown };
+type HandlerRequest = { -readonly [Name in keyof OperationRequest]: unknown };
 
 async function answerBody(
   { gate, clock }: Pick<ServeDeps, "gate" | "clock">,
   route: Route,
-  handed: Handed,
+  handler_request: HandlerRequest,
   visit: Visit,
   known: Admission["known"],
   bytes: number,
@@ -215,7 +200,7 @@ async function answerBody(
   const problems = operation.examines === "items" ? [] : examine(value);
   if (known !== null) {
     const caller = stillAdmitted(gate, visit, known, clock.now_us());
-    handed.caller = caller instanceof Promise ? await caller : caller;
+    handler_request.caller = caller instanceof Promise ? await caller : caller;
   }
   const unstorable = operation.examines === "body" ? [] : problems;
   const of_shape = route.checkBody(value, bytes);
@@ -223,14 +208,14 @@ async function answerBody(
     const submitted = route.id === "submitIntent" ? { value, bytes, now_us: clock.now_us() } : null;
     refuseProblems(unstorable, of_shape ?? [], submitted);
   }
-  if (operation.body !== undefined) handed.body = value;
-  handed.body_problems = problems;
-  handed.body_bytes = bytes;
-  handed.examine = examine;
-  return route.handler(handed as OperationRequest);
+  if (operation.body !== undefined) handler_request.body = value;
+  handler_request.body_problems = problems;
+  handler_request.body_bytes = bytes;
+  handler_request.examine = examine;
+  return route.handler(handler_request as OperationRequest);
 }
 
-/** Returns a signal that is aborted when the connection closes before the answer is complete. */
+/** Aborted when the connection closes early. */
 function leftSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
@@ -238,10 +223,7 @@ function leftSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/**
- * Refuses a request. If the caller came from memory, the key is read first, because a revoked key must get only that
- * fault.
- */
+/** If the caller came from memory, reads the key first, because a revoked key must get only that fault. */
 async function refuseChecked(
   deps: ServeDeps,
   route: Route,
@@ -267,7 +249,7 @@ function refuse(
   const refusal = refusalOf(fault, request_id);
   deps.metrics.refused(refusal.code);
   if (response.headersSent) {
-    // Writing the answer failed. The connection is closed, because a partial answer must not look complete.
+    // A partial answer must not look complete.
     response.destroy();
   } else writeRefusal(response, refusal, request_id, admission.use);
   dropRest(request);
@@ -279,7 +261,7 @@ function gone(deps: ServeDeps, route: Route, exchange: Exchange, started_us: num
   finished(deps, route.id, exchange, started_us, admission, 0, "client_gone", null);
 }
 
-/** Writes the log line of a request. Never the path (identifiers, `?api_key=`), a header or a body. */
+/** Logs neither path (identifiers, `?api_key=`) nor headers nor body. */
 function finished(
   deps: ServeDeps,
   route: string | null,

@@ -1,7 +1,5 @@
-/** Files in memory, ready to be sent: their types, caching and security headers. */
 import { etagOf } from "./answer/etag.ts";
 
-/** One file, ready to be sent. */
 export interface Served {
   readonly status: 200 | 404;
   readonly headers: readonly string[];
@@ -39,10 +37,10 @@ const securityHeaders: readonly string[] = [
   "camera=(), microphone=(), geolocation=(), payment=(), usb=(), clipboard-write=(self)",
 ];
 
-/** Prepares a file. `policy` is its content security policy. */
+/** `policy`: the content security policy. */
 export function servedFile(path: string, body: Buffer, policy: string, status: Served["status"] = 200): Served {
   const type = contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  // The names under /assets contain a hash of the content, so the content of a name never changes.
+  // Names under /assets contain a hash of the content.
   const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
   const headers = ["Content-Security-Policy", policy, ...securityHeaders];
   return { status, headers, type, body, etag: etagOf(body), cache, zipped: undefined };

@@ -11,7 +11,6 @@ import { parseTimestampUs } from "@countersign/core";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** An answer as a client sees it. */
 interface SeenAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -24,10 +23,9 @@ interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Times that the service writes itself, unlike times from requests. */
 const ownTime = "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$";
 
-// Copied as text: `$ref`s stay, and every time of the service gets its pattern.
+// Every time of the service gets its pattern.
 const document = JSON.parse(JSON.stringify(openapiDocument()), (_, value) =>
   value?.format === "date-time" && value.maxLength === 27 ? { ...value, pattern: ownTime } : value,
 ) as {
@@ -40,7 +38,7 @@ formats.default(ajv, ["date", "email", "uri"]);
 ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 ajv.addSchema(document, "openapi");
 
-/** Paths without parameters first, as in the router. */
+/** As in the router. */
 const rows = operationRows
   .map(([id, operation]) => ({
     id,
@@ -52,7 +50,7 @@ const rows = operationRows
 /** Headers that only some answers of an operation have. */
 const sometimes: ReadonlySet<string> = new Set(["X-Service-Key-Expired", "Idempotent-Replayed"]);
 
-/** Bases of nodes with stand-in operations. Only answers of the gate are the service's own there. */
+/** Nodes with stand-in operations. Only answers of the gate are the service's own there. */
 const standIns = new Set<string>();
 
 export function exemptStandIns(base: string): void {
@@ -66,7 +64,6 @@ export function checkAnswer(base: string, method: string, target: string, answer
   const path = target.split("?", 1)[0] as string;
   const own = rows.filter((each) => each.operation.path === path);
   const row = (own.length > 0 ? own : rows).find((each) => each.operation.method === method && each.pattern.test(path));
-  // A request that the parser refuses reaches no operation.
   const unparsed = answer.status === 431 || answer.status === 408;
   if (row === undefined || unparsed || (answer.status < 400 && standIns.has(base))) return;
   const { id, operation } = row;
@@ -114,7 +111,7 @@ export function checkAnswer(base: string, method: string, target: string, answer
     throw new Error(`${said}: error.request_id ${named} is not X-Request-Id ${answer.headers.get("x-request-id")}`);
 }
 
-/** Returns whether docs/reference/errors.md explains the code of a detail. Problems of policies have their own codes. */
+/** Problems of policies have their own codes. */
 function isDocumented(status: number, error: string | undefined, code = ""): boolean {
   if (status === 400) return Object.hasOwn(error === "invalid_agent_token" ? tokenProblems : problemCodes, code);
   if (code === "" || error === "policy_invalid") return true;

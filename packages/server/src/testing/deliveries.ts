@@ -1,4 +1,3 @@
-/** Shared parts of tests of the delivery queue: unlimited room, organizations with webhooks, and counts of leases. */
 import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -9,13 +8,13 @@ import { testOrganization } from "./nodes/http-node.ts";
 
 const ids = createIds(createClock());
 
-/** More room than any of these tests fills. */
+/** More room than these tests fill. */
 export const roomy: Room = {
   ...{ places: 1_000, receivers: {}, per_webhook: 1_000, lease_ms: 60_000 },
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
-/** Creates an organization with webhooks that watch `quota.exceeded`. Their ids are in order, and end their URLs. */
+/** The webhooks watch `quota.exceeded`. Their ids are in order, and end their URLs. */
 export async function hearingOrganization(db: Database, webhooks: number) {
   const { org_id } = await testOrganization(db);
   const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
@@ -30,7 +29,6 @@ export async function hearingOrganization(db: Database, webhooks: number) {
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }
 
-/** Counts the leases of each webhook. */
 export function byWebhook(leased: readonly LeasedDelivery[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { webhook_id } of leased) counts[webhook_id] = (counts[webhook_id] ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** Vitest's global set-up: offers test files a PostgreSQL server, which starts on first use. */
+/** Offers test files a PostgreSQL server, which starts on first use. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
@@ -6,15 +6,14 @@ import { startTestServer, type TestServer } from "./database/test-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The address for `testDatabase()`: `http://127.0.0.1:<port>/`. */
     test_database_broker: string;
   }
 }
 
-/** Two projects need the server. The first one starts the broker, and the second one finds its address here. */
+/** Two projects need the server. The second finds its address here. */
 const address_variable = "TEST_DATABASE_BROKER";
 
-/** Runs without a database only open a socket, and run no initdb. */
+/** Runs without a database run no initdb. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const running = process.env[address_variable];
   if (running !== undefined) {

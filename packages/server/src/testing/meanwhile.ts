@@ -1,4 +1,3 @@
-/** Makes statements meet in the database, where one waits for another. */
 import { expect } from "vitest";
 import type { Query } from "../ports.ts";
 import type { Database } from "../store/database/db.ts";
@@ -7,16 +6,16 @@ import type { Database } from "../store/database/db.ts";
 const patience = { timeout: 30_000 };
 
 /**
- * Returns SQL for the sessions that wait for a lock on `table`. Limited to this database, because other databases on
- * the server may use the same numbers. Every role sees locks, but not the wait events of other roles' sessions.
+ * SQL for the sessions that wait for a lock on `table`. Limited to this database, because others on the server may use
+ * the same numbers.
  */
 export const waitingFor = (table: string): string =>
   `select pid from pg_locks where not granted and relation = '${table}'::regclass
    and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * Begins all of `begun` while another transaction has done `work`, each after the previous one waits or is done.
- * Resolves when all are done, after that transaction commits. Sessions that wait for the same row get it in this order.
+ * Begins each of `begun` while another transaction has done `work`, after the previous one waits or is done. That
+ * transaction then commits.
  */
 export async function meanwhile(
   db: Database,

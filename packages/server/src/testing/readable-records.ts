@@ -1,8 +1,8 @@
 import type { Query } from "../ports.ts";
 
 /**
- * Returns the stored documents that PostgreSQL cannot read, as `table.column: reason`: those with half a surrogate pair
- * or a NUL character. A json column accepts them, but reading a field fails.
+ * Returns stored documents that PostgreSQL cannot read, as `table.column: reason`. A json column accepts half a
+ * surrogate pair or a NUL character, but reading a field fails.
  */
 export async function unreadableRecords(db: { readonly query: Query }): Promise<string[]> {
   const columns = await db.query<{ name: string; place: string }>(

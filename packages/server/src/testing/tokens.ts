@@ -1,11 +1,9 @@
-/** Keys and tokens of an issuer, for tests. */
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
-/** A key pair with its public half as a JSON Web Key. */
 export async function tokenKey(kid: string, alg = "ES256") {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };
-  /** Signs the claims. `kid` null: the header names no key. */
+  /** `kid` null: the header names no key. */
   const sign = (claims: JWTPayload, header: { readonly kid?: string | null; readonly alg?: string } = {}) => {
     const { kid: named = kid, alg: named_alg = alg } = header;
     return new SignJWT(claims)
@@ -15,7 +13,7 @@ export async function tokenKey(kid: string, alg = "ES256") {
   return { jwk, sign, private_jwk: await exportJWK(privateKey) };
 }
 
-/** Signs with a secret, as nobody may. */
+/** Signs with a secret, which is forbidden. */
 export function symmetricToken(claims: JWTPayload, secret: string): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(secret));
 }

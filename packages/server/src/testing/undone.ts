@@ -1,8 +1,6 @@
-/** Looks at the database after a change, and undoes the change. */
 import { expect } from "vitest";
 import type { Db, Query } from "../ports.ts";
 
-/** Ends a transaction to undo its changes. */
 class Undone extends Error {}
 
 /** Returns what `look` finds after `change`, and undoes the change. */

@@ -1,12 +1,11 @@
-/** Cleans up after a test file, wherever the cleanup was registered. */
 const cleanups: (() => Promise<void>)[] = [];
 
-/** Registers `cleanup` for the end of the file's tests. Works inside hooks, where Vitest ignores nested hooks. */
+/** Works inside hooks, where Vitest ignores nested hooks. */
 export function whenFileIsDone(cleanup: () => Promise<void>): void {
   cleanups.push(cleanup);
 }
 
-/** Runs all cleanups in reverse order. For the setup of test files. */
+/** In reverse order. */
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }

@@ -1,7 +1,4 @@
-/**
- * The loop that deletes old rows. Each pass continues after the last delivery of the previous pass. The rows themselves
- * say what is old. So a lost wake-up or a restart costs only time.
- */
+/** Deletes old rows. The rows say what is old, so a restart costs only time. */
 
 import type { Runtime } from "../operations/runtime.ts";
 import { type AgingTerms, agingPages, deleteOld } from "../operations/upkeep/delete-old.ts";
@@ -9,7 +6,7 @@ import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 60_000;
 
-/** Starts the loop. It reports every page to `deleted`. */
+/** Reports every page to `deleted`. */
 export function startAging(
   runtime: Pick<Runtime, "db" | "timers" | "log">,
   terms: Pick<AgingTerms, "deliveries_kept_days" | "deleted">,

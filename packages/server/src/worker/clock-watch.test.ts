@@ -1,4 +1,3 @@
-/** Tests that a node compares its clock with the database's. */
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import type { Clock, Query } from "../ports.ts";
@@ -14,7 +13,6 @@ const database = await testDatabase();
 const { db } = database;
 const real = createClock();
 
-/** Starts a watch. The test sets its clock and triggers its checks. */
 async function watched(offset_s: number) {
   const set = { offset_s };
   const clock: Clock = { now_us: () => real.now_us() + set.offset_s * 1_000_000 };
@@ -31,7 +29,6 @@ async function watched(offset_s: number) {
   };
   const watch = await startClockWatch({ db, clock, timers: { after }, log });
   whenFileIsDone(() => watch.stop());
-  /** Sets the clock and makes the next check. */
   const look = async (next_offset_s: number) => {
     set.offset_s = next_offset_s;
     due.shift()?.();
@@ -53,7 +50,7 @@ test("a clock that is 30 seconds off is logged once; 5 minutes are logged as an 
 });
 
 test("the response time of the database does not affect the result", async () => {
-  // The clock is right, but the whole answer takes ten minutes.
+  // The clock is right, but the answer takes ten minutes.
   let now_us = 0;
   const clock = { now_us: () => now_us };
   const query = async () => {

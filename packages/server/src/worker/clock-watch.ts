@@ -1,7 +1,6 @@
 /**
- * Compares the node's clock with the database's. Expiries are judged by the database's time, but a decision and its
- * record use the node's clock. So a node whose clock is far off refuses to decide. See
- * docs/decisions/0026-expiries-by-the-databases-time.md.
+ * A decision uses the node's clock, but expiries the database's. So a node whose clock is far off refuses to decide.
+ * See docs/decisions/0026-expiries-by-the-databases-time.md.
  */
 import { aheadAtLeast } from "@countersign/core";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -23,11 +22,11 @@ export async function startClockWatch(runtime: {
   readonly log: Log;
 }): Promise<ClockWatch & Loop> {
   let offset_us = await measureOffset(runtime);
-  tellOffset(runtime.log, 0, offset_us);
+  logOffset(runtime.log, 0, offset_us);
   const loop = startPasses(runtime, look_every_ms, "the clock could not be compared with the database's", async () => {
     const before_us = offset_us;
     offset_us = await measureOffset(runtime);
-    tellOffset(runtime.log, before_us, offset_us);
+    logOffset(runtime.log, before_us, offset_us);
   });
   return {
     offset_s: () => offset_us / 1_000_000,
@@ -36,7 +35,7 @@ export async function startClockWatch(runtime: {
   };
 }
 
-/** Returns by how much the node's clock is ahead at least. */
+/** Ahead by at least this much. */
 async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: Clock }): Promise<number> {
   return db.system(async (query) => {
     const asked_us = clock.now_us();
@@ -45,8 +44,7 @@ async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: C
   });
 }
 
-/** Logs when the offset passes one of the two bounds, in either direction. */
-function tellOffset(log: Log, before_us: number, offset_us: number): void {
+function logOffset(log: Log, before_us: number, offset_us: number): void {
   const level = levelOf(offset_us);
   if (level === levelOf(before_us)) return;
   const offset_s = offset_us / 1_000_000;

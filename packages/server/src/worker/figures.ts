@@ -1,11 +1,8 @@
-/** The loop that keeps the figures. */
-
 import type { Runtime } from "../operations/runtime.ts";
 import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 1_000;
 
-/** Starts the loop. */
 export function startFigures(runtime: Pick<Runtime, "figures" | "timers" | "log">): Loop {
   return startPasses(runtime, pass_every_ms, "counting decisions for the figures failed", runtime.figures.pass);
 }

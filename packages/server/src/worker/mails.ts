@@ -1,7 +1,4 @@
-/**
- * The loop that notifies and reminds reviewers, and sends mails. Due mails are rows in the database. So a lost wake-up costs
- * seconds, and a killed node loses nothing.
- */
+/** Due mails are rows, so a lost wake-up costs seconds, and a killed node loses nothing. */
 
 import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
@@ -10,16 +7,14 @@ import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
-/** How long a mail that is being sent may take when the node stops. A whole service ends within 10 s. */
+/** For a mail that is being sent at the stop. */
 export const sending_ms_max = 4_000;
 
-/** The loop, with `stop`. */
 export interface Mails extends MailLoop {
-  /** Ends after the current look. A mail that the mail server has not accepted by then is sent later. */
+  /** A mail that the server has not accepted is sent later. */
   stop(): Promise<void>;
 }
 
-/** Starts the loop. A failed look is logged and repeated. */
 export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mails">): Mails {
   const stopping = new AbortController();
   let stopped = false;
@@ -52,7 +47,7 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   async function look(): Promise<void> {
-    // A person at a screen may wait for a mail, so mails are sent before each check of some organizations.
+    // A person may wait for a mail, so mails are sent before each check of some organizations.
     do {
       while (!stopped && (await tellReviewers(runtime)));
       while (!stopped && (await remindReviewers(runtime)));

@@ -1,15 +1,12 @@
 import type { Log, Timers } from "../ports.ts";
 
-/** A loop of the worker. */
 export interface Loop {
-  /** Ends the loop after the current pass. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes the first pass `every_ms` after the start, and each further one `every_ms` after the end of the last. So two
- * never overlap on one node. A failure is logged as `failed`, and does not stop later passes. `stopped` is for long
- * passes.
+ * Makes a pass `every_ms` after the start and after the end of each pass. A failure is logged as `failed`, and later
+ * passes follow. `stopped` is for long passes.
  */
 export function startPasses(
   { timers, log }: { readonly timers: Timers; readonly log: Log },

@@ -1,4 +1,3 @@
-/** Tests that reviews end at their time limit, independently of other reviews. */
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -31,8 +30,7 @@ test("reviews that cannot be closed, in any number, do not hide others from thei
   const { url } = await serviceNode(database);
   const { agent, org } = await reviewedOrganization(db, url);
   const { decision } = (await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).json;
-  // Their intents are missing. 101 of them were due at the same moment before the other one, which is more than two
-  // passes read.
+  // 101 of them were due before the other one, more than two passes read.
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, demands, expires_at)
      select org_id, 'esc_' || lpad(n::text, 26, '0'), 'int_' || n, decision_id, agent_id, mode, status, record, created_at, demands,

@@ -1,6 +1,6 @@
 /**
- * The operations of the service for the command line, by subject, on an open database. Each member loads its code on
- * the first call, because that code doubled the start time of every command.
+ * Operations for the command line. Each member loads its code on the first call, because loading all doubled the start
+ * time.
  */
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../ports.ts";
@@ -24,69 +24,57 @@ type Verify = typeof import("../../operations/audit/verify-organization.ts").ver
 type Figures = typeof import("../../operations/figures/rebuild-figures.ts");
 type Plan = import("../../operations/organizations/change-plan.ts").Plan;
 
-/** An instance whose database is open until `close`. */
 export interface Instance {
   readonly organizations: {
-    /** Returns all organizations, the oldest first. */
+    /** The oldest first. */
     list(): Promise<ListedOrganization[]>;
-    /** Returns the organization of a key. Undefined: there is no such key. */
+    /** Undefined: there is no such key. */
     ofKey(key_id: string): Promise<string | undefined>;
-    /** Changes the plan of an organization. Faults: not_found. */
+    /** Faults: not_found. */
     plan(org_id: string, plan: Plan): Promise<void>;
-    /** Creates open mode's organization if it does not exist. */
     ensureOpenMode(): Promise<void>;
-    /** Returns the membrane that decides on submissions without one. */
+    /** Returns the membrane for submissions without one. */
     defaultMembrane(org_id: string): Promise<string>;
-    /** Counts the organizations of keys and people that are missing, as after a restore of an incomplete dump. */
+    /** Counts missing organizations of keys and people, as after a restore of an incomplete dump. */
     countLost(): Promise<number>;
   };
   readonly keys: InstanceKeys;
   readonly policies: {
-    /** Returns the documents that are in force in an organization. */
     inForce(org_id: string): ReturnType<typeof readDocumentsInForce>;
   };
   readonly audit: {
-    /** Verifies the audit trail of an organization and the records that it covers. Reads only. */
+    /** Verifies the audit trail and the records that it covers. Reads only. */
     verify(org_id: string, expect_root: string | undefined, told: Parameters<Verify>[3]): ReturnType<Verify>;
   };
   readonly figures: {
-    /** Returns how far the figures of all organizations are. */
     progress(): ReturnType<Figures["listProgress"]>;
-    /** Counts the decisions of an organization again. `told` is called with the progress. */
+    /** Counts an organization's decisions again. */
     rebuild(org_id: string, told: Parameters<Figures["rebuildFigures"]>[2]): ReturnType<Figures["rebuildFigures"]>;
   };
   readonly secrets: InstanceSecrets;
   readonly database: {
-    /** Where the database runs; `running`: the embedded server of another process. */
+    /** `running`: the embedded server of another process. */
     readonly source: OpenedDatabase["source"];
-    /** Reads the state of the server and the schema, and how many sessions a node needs. Changes nothing. */
+    /** Reads the state of server and schema. Changes nothing. */
     inspect(): Promise<InspectedDatabase>;
-    /** Reads the state of the replicas. Changes nothing. */
     inspectReplicas(): Promise<InspectedReplica[]>;
     /**
-     * Writes the database as one SQL script. Reads the first replica that may be read, unless `primary` is set. `replica` names it; null:
-     * it was the primary. Throws `StartRefused` if a replica ends the dump.
+     * Writes the database as one SQL script, from a replica unless `primary` is set. Returned `replica`: null for the
+     * primary. Throws `StartRefused` if a replica ends the dump.
      */
     export(output: Writable, primary?: boolean): Promise<{ rows: number; replica: string | null }>;
-    /**
-     * Restores a dump into an empty database, completely or not at all. Returns the time at which the dump was written.
-     * Throws `StartRefused`.
-     */
+    /** Restores a dump into an empty database, all or nothing. Returns the time of the dump. Throws `StartRefused`. */
     restore(dump: Readable): Promise<string>;
-    /**
-     * Distributes the tables over the nodes of a Citus cluster, and reports each finished step. Throws `StartRefused`.
-     */
+    /** Distributes the tables over a Citus cluster, and reports each finished step. Throws `StartRefused`. */
     distribute(tell: (part: DistributedPart) => void): Promise<void>;
-    /** Returns true if the error means that the database was lost or that a statement took too long. */
+    /** True: the database was lost, or a statement took too long. */
     isFailure(error: unknown): boolean;
   };
   close(): Promise<void>;
 }
 
-/** The state of a database and the sessions that one node opens in it. */
 export type InspectedDatabase = DatabaseState & { readonly node_sessions_max: number };
 
-/** Opens an instance as `openDatabase` does. */
 export async function openInstance(config: DatabaseSettings, log: Log, opening?: Opening): Promise<Instance> {
   const opened = await openDatabase(config, log, opening);
   const { db, connection, replicas, source } = opened;

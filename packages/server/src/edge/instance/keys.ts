@@ -1,4 +1,3 @@
-/** API keys as the command line manages them. */
 import {
   type ApiKey,
   type ApiKeyCreated,
@@ -13,35 +12,31 @@ import type { KeyLimits } from "../../operations/keys/set-key-limits.ts";
 import { readRateLimits } from "../start/setting-values.ts";
 import type { OpenedDatabase } from "./open-database.ts";
 
-/** The actor of the command line in audit rows. */
 export const command_line_actor = "command_line";
 
-/** The operations of the command line on keys. */
 export interface InstanceKeys {
-  /** Checks a key's input as the API does. Null: it is valid. */
+  /** Checks the input as the API does. Null: valid. */
   problems(input: ApiKeyInput): Promise<readonly FaultDetail[] | null>;
   /**
-   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: the
-   * user of the command line, who is one person. Faults: not_found (account).
+   * `person`: the address or user_id of an account, or a name for a person without one. Undefined: the user of the
+   * command line, who is one person. Faults: not_found (account).
    */
   create(org_id: string, input: ApiKeyInput, person?: string): Promise<ApiKeyCreated>;
-  /** Returns all keys of an organization, the newest first. */
+  /** The newest first. */
   list(org_id: string): Promise<ApiKey[]>;
-  /** Revokes a key on all nodes. Faults: not_found. */
+  /** Faults: not_found. */
   revoke(org_id: string, key_id: string): Promise<void>;
-  /** Replaces what a key is bound to; null: it is unbound. Faults: not_found, state_conflict (revoked), invalid_binding. */
+  /** `bindings` null: unbinds the key. Faults: not_found, state_conflict (revoked), invalid_binding. */
   bind(org_id: string, key_id: string, bindings: KeyBindingsInput | null): Promise<ApiKey>;
-  /** Returns the bindings that fit what a key submitted lately. Faults: not_found. */
+  /** Returns bindings that fit the key's recent submissions. Faults: not_found. */
   observed(org_id: string, key_id: string): Promise<ObservedBindings>;
-  /** Returns the newest keys of an organization with a warning. */
   warned(org_id: string): Promise<WarnedKey[]>;
-  /** Reads limits such as `intents=6000,general=600`. `categories` are the ones that the expectation names. */
+  /** Reads limits such as `intents=6000,general=600`. */
   readLimits(text: string, categories: readonly string[]): ReturnType<typeof readRateLimits>;
-  /** Sets the rate limits of a key; null: those of the instance. Faults: not_found. */
+  /** `limits` null: the instance's limits. Faults: not_found. */
   limit(org_id: string, key_id: string, limits: KeyLimits | null): Promise<void>;
 }
 
-/** Returns the operations on keys of an open database. */
 export function instanceKeys(opened: OpenedDatabase): InstanceKeys {
   const callerOf = (org_id: string) => ({
     ...{ org_id, key_id: null, user_id: null, session_id: null, lineage_id: null },

@@ -1,4 +1,3 @@
-/** Opens the database of an instance for a command. A command runs with or without a running service. */
 import { randomBytes } from "node:crypto";
 import type { Clock, Ids, Log, Sealer } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
@@ -13,38 +12,35 @@ import type { Config } from "../start/config.ts";
 import { createSealer } from "../start/sealer.ts";
 
 /**
- * How the database is opened:
+ * Ways to open a database:
  *
- *   migrate      updates the schema
- *   keep_schema  creates the schema in an empty database only, because nodes of an older version may use it
- *   inspect      changes nothing, and does not wait for a server that does not answer
- *   restore      changes nothing, and refuses a data directory that a running service uses
+ * - migrate: updates the schema.
+ * - keep_schema: creates only a missing schema, because nodes of an older version may use the database.
+ * - inspect: changes nothing, and does not wait for a silent server.
+ * - restore: changes nothing, and refuses the data directory of a running service.
  */
 export type Opening = "migrate" | "keep_schema" | "inspect" | "restore";
 
-/** The settings that locate the database. */
 export type DatabaseSettings = Pick<Config, "database_url" | "data_dir" | "path"> &
   Partial<Pick<Config, "database_replica_urls">>;
 
-/** An open database with its standbys and a sealer. */
 export interface OpenedDatabase {
   readonly db: Database;
   readonly connection: ConnectionOptions;
-  /** Its standbys. `db` does not read them. */
+  /** `db` does not read these standbys. */
   readonly replicas: readonly ConnectionOptions[];
   readonly source: SharedDatabase["source"];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Seals for this process only: the command line sends no idempotency keys, so nothing that it seals is stored. */
+  /** The command line stores no sealed value. */
   readonly sealer: Sealer;
   close(): Promise<void>;
 }
 
 /**
- * Opens the database of `DATABASE_URL`, else the embedded database of the data directory. If a service or another command
- * runs the embedded server, it connects to that one; otherwise it runs the server until `close`. Throws `StartRefused` for
- * the same reasons as the start of the service.
+ * Opens the database of `DATABASE_URL`, else the embedded one. Connects to a running embedded server of another
+ * process, else runs the server until `close`. Throws `StartRefused` as the start of the service does.
  */
 export async function openDatabase(
   config: DatabaseSettings,
@@ -81,7 +77,7 @@ async function wantsMigration(connection: ConnectionOptions, opening: Opening): 
   return opening === "migrate";
 }
 
-/** Omits the embedded server's errors of statements, because a command that restores a dump prints them itself. */
+/** Omits the embedded server's statement errors, because a restoring command prints them itself. */
 function withoutStatementErrors(log: Log): Log {
   return {
     ...log,

@@ -1,32 +1,27 @@
-/** Inspects and reseals the values that are sealed with the master keys, for the command line. */
 import { randomBytes } from "node:crypto";
 import type { Resealed, SealedCount } from "../../operations/upkeep/reseal.ts";
 import type { KeyRing } from "../../ports.ts";
 import { createSealer } from "../start/sealer.ts";
 import type { OpenedDatabase } from "./open-database.ts";
 
-/** Which master keys the sealed values need. */
+/** The master keys that sealed values need. */
 export interface SecretsStatus {
-  /** The name of the key that seals. */
   readonly key_id: string;
   readonly other_key_ids: readonly string[];
-  /** The other keys that some value still needs. */
   readonly needed_key_ids: readonly string[];
   readonly total: number;
-  /** How many values no key of the ring opens. */
+  /** Values that no key of the ring opens. */
   readonly unreadable: number;
   readonly places: readonly SealedCount[];
 }
 
-/** The operations of the command line on sealed values. */
 export interface InstanceSecrets {
-  /** Counts sealed values by the key that opens them. Null: there is no key, so every value counts as unreadable. */
+  /** Counts sealed values by key. Null: no key, so all values are unreadable. */
   status(ring: KeyRing | null): Promise<SecretsStatus>;
-  /** Seals all values with the current key, `batch` values in each transaction. Returns the counts of each place. */
+  /** Commits after every `batch` values. */
   reseal(ring: KeyRing, progress: (done: Resealed) => void, batch: number): Promise<Resealed[]>;
 }
 
-/** Returns the operations on sealed values of an open database. */
 export function instanceSecrets({ db }: Pick<OpenedDatabase, "db">): InstanceSecrets {
   return {
     async status(given) {

@@ -1,4 +1,4 @@
-/** Operations of commands without an open database: master keys, packs, and the search for PostgreSQL. */
+/** Operations of commands that need no open database. */
 import type { Pack } from "@countersign/contract";
 import type { KeyRing } from "../../ports.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
@@ -8,7 +8,6 @@ import { createSealer, masterKeyId } from "../start/sealer.ts";
 
 type KeySettings = Pick<Config, "master_key" | "other_master_keys" | "data_dir">;
 
-/** There is no master key (`missing`), or it cannot be used (`refused`). */
 type NoKey =
   | { readonly outcome: "missing"; readonly reason: string }
   | { readonly outcome: "refused"; readonly reason: string };
@@ -21,16 +20,16 @@ export async function openKeyRing(config: KeySettings): Promise<{ outcome: "open
   });
 }
 
-/** The outcome of the replacement of a master key. */
 type Replaced =
   | { readonly outcome: "replaced"; readonly key_id: string; readonly other_key_ids: readonly string[] }
-  /** With `DATABASE_URL` it is unknown whether the service runs, so the caller must say `stopped`. */
+  /** With `DATABASE_URL` the caller must say `stopped`, because only the operator knows whether the service runs. */
   | { readonly outcome: "perhaps_running" }
   | { readonly outcome: "running" }
   | NoKey;
 
 /**
- * Writes a new master key into the data directory, and adds the former key to the others. The service must be stopped.
+ * Writes a new master key into the data directory, and keeps the former key with the others. The service must be
+ * stopped.
  */
 export async function replaceMasterKeyFile(
   config: KeySettings & Pick<Config, "database_url">,
@@ -56,17 +55,13 @@ async function orNoKey<T>(work: () => Promise<T>): Promise<T | NoKey> {
   }
 }
 
-/** Returns the packs of this version with their rules, by name. */
 export async function readPacks(): Promise<Pack[]> {
   const { loadPacks } = await import("../start/pack-files.ts");
   const { listPacks } = await import("../../operations/policies/read-packs.ts");
   return listPacks((await loadPacks()).packs, { limit: Number.MAX_SAFE_INTEGER }).packs;
 }
 
-/**
- * Returns the PostgreSQL that a first start would run: the packaged one, else one of this system. Undefined: there is
- * none.
- */
+/** Returns the PostgreSQL of a first start: packaged, else the system's. Undefined: none. */
 export async function findPostgres({ path }: Pick<Config, "path">) {
   const { packagedBinaries, systemBinaries } = await import("../../store/embedded-postgres/binaries.ts");
   return (await packagedBinaries({})) ?? (await systemBinaries({ path }))[0];

@@ -1,8 +1,6 @@
 /**
- * Connects to the addresses of a URL, and judges each address first.
- *
- * The judged address and the dialled address are the same: each connection is pinned to the judged addresses, so a
- * later DNS answer changes nothing. Targets (per URL) and pools (per origin and addresses) are kept for later requests.
+ * Judges the addresses of a URL and pins each connection to them, so a later DNS answer changes nothing. Targets (per
+ * URL) and pools (per origin and addresses) are cached.
  */
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { checkWebhookUrl, refusedAddresses, type WebhookUrlRules } from "@countersign/core";
@@ -10,32 +8,29 @@ import { LRUCache } from "lru-cache";
 import { buildConnector, Client, type Dispatcher, errors, Pool } from "undici";
 import { AttemptFailure } from "./http-out-failures.ts";
 
-/** The verdict on the text of a URL, and the latest verdict on its addresses. */
 export interface Target {
   readonly verdict: ReturnType<typeof checkWebhookUrl>;
   readonly origin: string;
   readonly path: string;
-  /** Lookups within one second return the same list, which is not judged again. */
+  /** Lookups within one second return the same list. */
   latest: Judged;
 }
 
 interface Judged {
   readonly addresses: readonly string[];
   readonly refused: string | null;
-  /** The addresses in a fixed order, as the key of the pool. */
+  /** The sorted addresses: the pool's key. */
   readonly key: string;
 }
 
-/** A request with a listener for the bytes of its answer. The listener gets them before the HTTP parser does. */
+/** `onBytes` gets the bytes of the answer before the HTTP parser does. */
 export interface OverheardRequest extends Dispatcher.DispatchOptions {
   readonly onBytes?: (bytes: Buffer) => unknown;
 }
 
 const pools_max = 1_000;
-/** The largest header of an answer that the HTTP parser accepts. */
 const head_bytes_max = 65_536;
 
-/** The connections of one client. */
 export class GuardedConnections {
   readonly #rules: WebhookUrlRules;
   readonly #ca: string | undefined;
@@ -63,8 +58,8 @@ export class GuardedConnections {
   }
 
   /**
-   * Returns the pool for these addresses. Throws `AttemptFailure` if the URL or one of the addresses is refused. A
-   * connection that is not open within `connect_ms` is closed, even if no request waits for it any more.
+   * Returns the pool for these addresses. Throws `AttemptFailure` if the URL or an address is refused. A connection
+   * that is not open within `connect_ms` is closed.
    */
   poolFor(target: Target, addresses: readonly string[], connect_ms: number): Pool {
     if ("refused" in target.verdict) throw new AttemptFailure("refused", { sentence: target.verdict.refused });
@@ -73,14 +68,14 @@ export class GuardedConnections {
     return this.#poolOf(target.origin, judged, connect_ms);
   }
 
-  /** Closes every connection, including those that are not open yet. */
+  /** Also closes connections that are not open yet. */
   async close(): Promise<void> {
     for (const socket of this.#making) socket.destroy(new errors.SocketError("closed"));
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();
   }
 
-  /** Judges each address. One refused address refuses all. */
+  /** One refused address refuses all. */
   #judge(target: Target, host: string, addresses: readonly string[]): Judged {
     if (target.latest.addresses !== addresses) {
       const key = [target.origin, ...[...addresses].sort()].join(" ");
@@ -99,8 +94,7 @@ export class GuardedConnections {
       lookup: pinnedTo(addresses),
       autoSelectFamily: true,
     } as buildConnector.BuildOptions;
-    // No limit on connections: receivers of many organizations may share an origin, and one that hangs would block all of them.
-    // The senders limit how many requests are in flight.
+    // No limit on connections, because a hanging receiver would block others of the same origin.
     const connect = connector(options, this.#making);
     const pool = new Pool(origin, {
       factory: (to, settings) => overheardClient(to, settings, connect),
@@ -113,15 +107,14 @@ export class GuardedConnections {
   }
 }
 
-/** Returns the name to look up; null if the URL contains an address, or is refused. */
+/** Null: the URL contains an address, or is refused. */
 export function nameIn({ verdict }: Target): string | null {
   return "refused" in verdict || verdict.literal ? null : verdict.host;
 }
 
 /**
- * Answers every lookup of a connection with the judged addresses. The answer comes in the next tick. In the same tick,
- * a failing connection (no route to an IPv6 address) would emit its error before a listener exists, which ended the
- * process.
+ * Answers in the next tick. In the same tick, a failing connection would emit its error before a listener exists, and
+ * end the process.
  */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -136,14 +129,11 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * Makes connections that an abort ends permanently. After an abort, undici itself connects once more although the
- * request is gone: a receiver that never answered saw a second, empty connection.
- *
- * `making` holds the sockets that are not connected yet, because undici forgets them when its pool is destroyed. One
- * such socket, silent in the handshake, kept a stopping thread alive for ten seconds.
+ * Makes connections that an abort ends. After an abort, undici alone would connect again. `making` holds sockets that
+ * are not connected yet, because a destroyed pool forgets them: one kept a stopping thread alive for ten seconds.
  */
 function connector(options: buildConnector.BuildOptions, making: Set<Socket>): buildConnector.connector {
-  // The types of undici do not say that the call returns the socket at once.
+  // undici's types omit that the call returns the socket at once.
   const connect = buildConnector(options) as (...call: Parameters<buildConnector.connector>) => Socket;
   return (target, callback) => {
     const begun = connect(target, (...made) => {
@@ -162,10 +152,7 @@ function connector(options: buildConnector.BuildOptions, making: Set<Socket>): b
   };
 }
 
-/**
- * Returns a client with one connection, which serves one request at a time. The request's `onBytes` gets the bytes that
- * the connection reads.
- */
+/** Returns a client with one connection and one request at a time. */
 function overheardClient(origin: URL, settings: Client.Options, connect: buildConnector.connector): Client {
   let onBytes: OverheardRequest["onBytes"];
   const client = new Client(origin, {

@@ -1,7 +1,5 @@
-/** Maps an error of the resolver, the socket, TLS or the HTTP parser to a recorded reason. */
 import { type DeliveryFailure, type DeliveryFailureValues, deliveryFailureText } from "@countersign/core";
 
-/** The reasons, by the error's code. */
 const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>(
   Object.entries({
     ENOTFOUND: "name_unknown",
@@ -25,7 +23,7 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
     UND_ERR_HEADERS_OVERFLOW: "head_too_large",
     HPE_HEADER_OVERFLOW: "head_too_large",
     UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "not_http",
-    // The assertion of undici that an answer's status is at least 100.
+    // undici's assertion that a status is at least 100.
     ERR_ASSERTION: "not_http",
     CERT_HAS_EXPIRED: "certificate_expired",
     CERT_NOT_YET_VALID: "certificate_not_yet_valid",
@@ -38,15 +36,14 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
   } as const),
 );
 
-/** The reasons, by undici's message for a switch of protocols that was not requested. */
-const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
+/** A switch of protocols that was not requested. */
+const failuresByMessage: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
 ]);
 
-/** The HTTP parser's reason at the end of undici's message. */
+/** The parser's reason at the end of undici's message. */
 const parserReason = /\(([ -~]{1,100})\)$/;
 
-/** How many errors of a chain of causes are examined. */
 const causes_max = 8;
 
 /** A reason that this service found itself. */
@@ -59,7 +56,6 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** Returns the sentence for an error. `timeout_ms`: the time limit of the attempt. */
 export function failureText(error: unknown, timeout_ms: number): string {
   if (error instanceof AttemptFailure) return error.message;
   const [failure, code] = failureOf(error);
@@ -71,11 +67,11 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
   for (const each of causes(error, causes_max)) {
     const { name, code, message } = each as { name?: unknown; code?: unknown; message?: unknown };
     if (name === "TimeoutError") return ["out_of_time", ""];
-    const known = saidByUndici.get(message) ?? failures.get(code);
+    const known = failuresByMessage.get(message) ?? failures.get(code);
     if (known !== undefined) return [known, String(code)];
     if (name === "HTTPParserError") return ["not_http", parserReason.exec(String(message))?.[1] ?? "no reason given"];
     if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;
-    // The receiver's alert gives the reason. All other errors of OpenSSL mean that the bytes are not TLS.
+    // An alert is the receiver's. Other errors of OpenSSL mean that the bytes are not TLS.
     if (/^ERR_SSL_.*(ALERT|UNSUPPORTED|NO_SHARED)/.test(code)) return ["tls_refused", code];
     if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ["no_tls", code];
     first_code ??= code;
@@ -83,7 +79,7 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
   return ["connection_failed", first_code ?? "unknown"];
 }
 
-/** Yields the error, its causes, and the errors of several tries, from the outside in. */
+/** Yields the error, its causes, and errors of several tries, from the outside in. */
 function* causes(error: unknown, left: number): Generator<object> {
   if (typeof error !== "object" || error === null || left === 0) return;
   yield error;

@@ -1,4 +1,3 @@
-/** Tests the guarded client against good and bad receivers on this machine. */
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -17,7 +16,6 @@ function client(options: Partial<HttpOutOptions> = {}) {
   return out;
 }
 
-/** Starts a TCP or TLS server that handles each connection with this function. */
 async function rawServer(
   onConnection: (socket: Socket) => void,
   create: (onSocket: (socket: Socket) => void) => Server = createServer,
@@ -51,7 +49,7 @@ describe("answers", () => {
         response_status: 200,
         error: null,
       });
-      // The rest of the answer is read in the background. Its connection is free after that.
+      // The rest of the answer is read in the background, then its connection is free.
       await new Promise(setImmediate);
     }
     expect(receiver.received.map((each) => [each.headers["x-test"], each.body])).toEqual(
@@ -182,7 +180,6 @@ describe("an unrequested interim answer", () => {
   ])("%s is skipped, and the answer after it counts, in one piece and in two", async (_title, interim) => {
     const delivered = { response_status: 200, error: null };
     expect(await post((socket) => socket.write(interim + final))).toMatchObject(delivered);
-    // The client reads the first piece before the second one is sent, because it runs in the same event loop.
     const later = (then: () => void) => setImmediate(() => setImmediate(then));
     const inTwo = (socket: Socket) => socket.write(interim, () => later(() => socket.write(final)));
     expect(await post(inTwo)).toMatchObject(delivered);
@@ -210,7 +207,7 @@ describe("receivers that misbehave", () => {
   ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
     const { port, count } = await rawServer(behave);
     const out = client({ timeout_ms, rules: plainHttp });
-    // Any connection left by the first attempt is made before the second attempt connects.
+    // A connection that the first attempt left would open before the second attempt connects.
     for (let n = 1; n <= 2; n++) {
       const result = await out.post(`http://receiver.test:${port}/`, {}, "x");
       expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });
@@ -219,7 +216,7 @@ describe("receivers that misbehave", () => {
     expect(count()).toBe(2);
   });
 
-  test("one over TLS that never answers sees one connection an attempt", async () => {
+  test("a receiver over TLS that never answers sees one connection an attempt", async () => {
     const receiver = await testReceiver(() => undefined);
     const out = client({ timeout_ms });
     for (let n = 1; n <= 2; n++) {
@@ -229,7 +226,7 @@ describe("receivers that misbehave", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  test("one that gets an `ask` and never answers sees one connection a request", async () => {
+  test("a receiver that gets an `ask` and never answers sees one connection a request", async () => {
     const { port, count } = await rawServer(() => undefined);
     const out = client({ rules: plainHttp });
     for (let n = 1; n <= 2; n++) {
@@ -240,13 +237,13 @@ describe("receivers that misbehave", () => {
     expect(count()).toBe(2);
   });
 
-  test("one that never finishes the TLS handshake ends in time", async () => {
+  test("an attempt ends in time if the TLS handshake never finishes", async () => {
     const { port } = await rawServer(() => undefined);
     const result = await client({ timeout_ms }).post(`https://receiver.test:${port}/`, {}, "x");
     expect(result.error).toBe("The receiver did not answer within 0.5 seconds.");
   });
 
-  test("one that never finishes the TLS handshake loses its connection when the client is closed", async () => {
+  test("a connection whose TLS handshake never finishes is closed with the client", async () => {
     const seen: string[] = [];
     const { port } = await rawServer((socket) => {
       seen.push("accepted");
@@ -295,13 +292,13 @@ describe("receivers that misbehave", () => {
     expect(result.error).toContain(reason);
   });
 
-  test("one that does not exist refuses the connection", async () => {
+  test("a receiver that does not exist refuses the connection", async () => {
     const receiver = await testReceiver();
     await receiver.close();
     expect((await client().post(receiver.url, {}, "x")).error).toBe("The receiver refused the connection.");
   });
 
-  test("one without TLS has its own reason", async () => {
+  test("a receiver without TLS has its own reason", async () => {
     const { port } = await rawServer((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     );

@@ -1,10 +1,7 @@
 /**
- * The only client for addresses that customers configure: webhooks, context sources, sign-in providers.
- *
- * Each request looks up the name, judges every address, and connects only to those addresses
- * (`guarded-connections.ts`). One absolute timer runs from the lookup to the status line of the answer. The timeouts of
- * undici and `http.request` are idle timers: they never ended a request to a receiver that sent one byte every 100 ms.
- * Proxy variables are not read.
+ * The only client for addresses that customers configure. Judges every address and connects only to those. One absolute
+ * timer runs from the lookup to the status line. Idle timers never ended a request to a receiver that sent one byte
+ * every 100 ms. Proxy variables are ignored.
  */
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";
@@ -23,24 +20,21 @@ import { exchange } from "./http-exchange.ts";
 import { AttemptFailure, failureText } from "./http-out-failures.ts";
 import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } from "./name-lookup.ts";
 
-/** Options of an operator or a test. All other values come from the contract. */
 export interface HttpOutOptions {
   readonly rules: WebhookUrlRules;
   readonly resolve?: ResolveName;
-  /** Certificate authorities instead of the system's, in PEM. */
+  /** In PEM. Default: the system's. */
   readonly ca?: string;
   readonly timeout_ms?: number;
-  /** Only for tests: replaces the process's timers. */
+  /** Only for tests. */
   readonly after?: Timers["after"];
 }
 
-/** The client, with a way to stop it. */
 export interface GuardedHttpOut extends HttpOut {
-  /** Closes every connection and lookup, so that nothing keeps the client's thread alive. */
+  /** Closes every connection and lookup, so that the thread can end. */
   close(): Promise<void>;
 }
 
-/** The parts that every request uses. */
 interface Client {
   readonly rules: WebhookUrlRules;
   readonly connections: GuardedConnections;
@@ -49,16 +43,14 @@ interface Client {
   readonly after: Timers["after"];
 }
 
-/** For a URL that contains an address, which needs no lookup. */
 const noAddresses: readonly string[] = [];
 
 const registration_lookup_ms = 2_000;
 const nothing = (): void => undefined;
 
-/** Creates the client. */
 export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   const { rules, timeout_ms = limits.delivery_attempt_timeout_ms, after = timers.after } = options;
-  // The machine's own names (hosts file) are looked up only if the operator allows private networks.
+  // The hosts file is used only if the operator allows private networks.
   const system = rules.allow_networks.length > 0 ? { system: lookupBySystem } : {};
   const closing = new AbortController();
   const addressesOf = sharedLookups(options.resolve ?? createNameLookup({ ...system, signal: closing.signal }));
@@ -75,7 +67,6 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   };
 }
 
-/** Judges a URL and its current addresses without connecting. */
 async function check({ rules, addressesOf }: Client, url: string): ReturnType<HttpOut["check"]> {
   const verdict = checkWebhookUrl(url, rules);
   if ("refused" in verdict || verdict.literal) return verdict;
@@ -85,20 +76,16 @@ async function check({ rules, addressesOf }: Client, url: string): ReturnType<Ht
   return refused === null ? verdict : { refused };
 }
 
-/**
- * Makes one delivery attempt: look up, connect and send, read the status line. The timer can end it in each of these
- * steps.
- */
 function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"]>): ReturnType<HttpOut["post"]> {
   const { connections, addressesOf, timeout_ms, after } = client;
   return new Promise((resolve) => {
     const started_ms = performance.now();
-    let over = false;
+    let ended = false;
     let abort = nothing;
-    /** Ends the attempt. Only the first call counts. */
+    /** Only the first call counts. */
     function end(result: AttemptResult): void {
-      if (over) return;
-      over = true;
+      if (ended) return;
+      ended = true;
       cancelLimit();
       resolve({ ...result, duration_ms: Math.round((performance.now() - started_ms) * 10) / 10 });
     }
@@ -113,8 +100,8 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
 
     function send(addresses: readonly string[]): void {
       looking = false;
-      // The attempt timed out during the lookup, so nothing is sent.
-      if (over) return;
+      // Timed out during the lookup: sends nothing.
+      if (ended) return;
       try {
         const dispatcher = connections.poolFor(target, addresses, timeout_ms);
         const terms = { dispatcher, path: target.path, headers, body, after };
@@ -128,7 +115,6 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
   });
 }
 
-/** Makes one request and reads the whole answer. */
 async function ask(client: Client, ...[url, headers, body, terms]: Parameters<HttpOut["ask"]>): Promise<Answered> {
   const { connections, addressesOf } = client;
   const { timeout_ms, answer_bytes_max, method = "POST" } = terms;
@@ -140,7 +126,7 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
     signal.throwIfAborted();
     const pool = connections.poolFor(target, addresses, limits.context_source_timeout_ms_max);
     const request = { method, path: target.path, headers, body: method === "GET" ? null : body, signal };
-    // undici notices an abort only when the request has a connection, so the signal is also raced here.
+    // undici notices an abort only once it has a connection.
     return await within(
       signal,
       pool.request(request).then((head) => wholeAnswer(head, answer_bytes_max)),
@@ -152,7 +138,6 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
   }
 }
 
-/** Rejects with the signal's reason as soon as it is aborted. */
 function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -161,7 +146,7 @@ function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Reads the body up to `bytes_max`. The connection of a longer one is closed. */
+/** Reads up to `bytes_max`. Closes the connection of a longer answer. */
 async function wholeAnswer(
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
   bytes_max: number,

@@ -1,12 +1,8 @@
-/** Tests name lookups with a real name server on this machine: a hanging lookup delays no other work. */
 import { expect, test, vi } from "vitest";
 import { type NameAnswer, testNameServer } from "../../testing/network/name-server.ts";
 import { createNameLookup, type ResolveName, sharedLookups } from "./name-lookup.ts";
 
-/**
- * Returns the answer for a name: none under `hanging.test`, "does not exist" under `unknown.test`, one address for all
- * others.
- */
+/** Under `hanging.test` silent, under `unknown.test` unknown, one address for all others. */
 function answerOf(name: string): NameAnswer {
   if (name.endsWith("hanging.test")) return "silent";
   return name.endsWith("unknown.test") ? "unknown" : ["192.0.2.1"];
@@ -20,7 +16,7 @@ async function asking(system?: ResolveName) {
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-// Sixty at most, because their concurrent queries must fit into the buffer of the name server's socket.
+// Sixty, because their queries must fit into the name server's socket buffer.
 test("sixty names with a hanging server delay no other name, nor other work in the four threads of the process", async () => {
   const { lookup } = await asking();
   const ended: string[] = [];
@@ -46,7 +42,7 @@ test("names that only the machine knows are looked up there, two at once, but no
   const local = Array.from({ length: 5 }, (_, n) => lookup(`n${n}.unknown.test`));
   const silent = lookup("x.hanging.test").catch(codeOf);
   await expect.poll(() => begun.length).toBe(2);
-  // Names that name servers know do not need the machine's lookup.
+  // Name servers know both names, so the machine's lookup is not used.
   expect(await lookup("quick.test")).toEqual(["192.0.2.1"]);
   expect(await silent).toBe("ETIMEOUT");
   expect(begun).toHaveLength(2);

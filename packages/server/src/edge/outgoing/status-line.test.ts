@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { statusLineReader } from "./status-line.ts";
 
-/** Returns the statuses that are reported for an answer in pieces of `size` bytes. */
+/** Returns the statuses reported for pieces of `size` bytes. */
 function reported(answer: string, size = answer.length): number[] {
   const statuses: number[] = [];
   const read = statusLineReader((status) => statuses.push(status));

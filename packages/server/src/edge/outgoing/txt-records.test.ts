@@ -1,4 +1,3 @@
-/** Tests TXT records of a name server on this machine. */
 import { expect, test } from "vitest";
 import { testNameServer } from "../../testing/network/name-server.ts";
 import { createTxtRecords } from "./txt-records.ts";

@@ -4,7 +4,7 @@ import type { TxtRecords } from "../../ports.ts";
 const try_ms = 2_000;
 const tries = 2;
 
-/** Asks the machine's name servers, or `name_servers` (`address:port` each). */
+/** `name_servers`: `address:port` each. Default: the machine's. */
 export function createTxtRecords(name_servers?: readonly string[]): TxtRecords {
   const resolver = new Resolver({ timeout: try_ms, tries });
   if (name_servers !== undefined) resolver.setServers(name_servers);

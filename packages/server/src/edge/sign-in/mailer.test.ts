@@ -1,4 +1,3 @@
-/** Tests mails to a real SMTP server, and to files without one. */
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -25,7 +24,7 @@ interface Received {
   readonly text: string;
 }
 
-/** Starts an SMTP server. It answers the first `refuse` mails with a temporary failure. */
+/** Answers the first `refuse` mails with a temporary failure. */
 async function smtpServer(refuse = 0): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   let left = refuse;

@@ -1,7 +1,4 @@
-/**
- * Sends mails to the SMTP server of SMTP_URL. Without this setting mails are written as files, so that nothing is lost
- * on a new machine.
- */
+/** Sends mails by SMTP_URL. Without this setting, writes them as files. */
 import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,13 +10,11 @@ import type { Config } from "../start/config.ts";
 const default_from = "Countersign <countersign@localhost>";
 const smtp_timeout_ms = 20_000;
 /**
- * Time limit from the lookup of the server's name to its last answer. Nodemailer's own limits restart with each answer,
- * so a slow server never reaches them. Then the mail's lease would expire, and another node would send it a second
- * time.
+ * Nodemailer's limits restart with each answer. On a slow server the mail's lease would expire, and another node would
+ * send the mail again.
  */
 const attempt_ms_max_default = 60_000;
 
-/** Creates the mailer of one process. `MAIL_FROM` is the sender. */
 export function createMailer(
   config: Pick<Config, "smtp_url" | "mail_from" | "data_dir">,
   log: Log,
@@ -28,14 +23,12 @@ export function createMailer(
   const from = config.mail_from ?? default_from;
   if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
   const transport = createTransport({
-    // One object with all options, because beside a URL as text nodemailer reads the second argument as fields of
-    // mails.
+    // Beside a URL, nodemailer reads the second argument as fields of mails.
     url: config.smtp_url,
     connectionTimeout: smtp_timeout_ms,
     greetingTimeout: smtp_timeout_ms,
     socketTimeout: smtp_timeout_ms,
     dnsTimeout: smtp_timeout_ms,
-    // Mails never contain content from a file or another server.
     disableFileAccess: true,
     disableUrlAccess: true,
   } as object);
@@ -54,7 +47,7 @@ export function createMailer(
   };
 }
 
-/** Writes `outbox/<time>-<random>.eml` atomically. Logs its path, never its content. */
+/** Writes `outbox/<time>-<random>.eml` atomically. Logs the path, never the content. */
 function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): void } {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   return {
@@ -71,7 +64,7 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
         await writeFile(unfinished, message as Buffer, { mode: 0o600 });
         await rename(unfinished, file);
       } catch (error) {
-        // On a full disk each try would leave another partial file.
+        // On a full disk each try would leave a partial file.
         await rm(unfinished, { force: true });
         throw error;
       }
@@ -81,10 +74,7 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
   };
 }
 
-/**
- * Returns the plain text without a transfer encoding, because users copy the link from the file in an editor.
- * Nodemailer would choose quoted-printable, which breaks the link in two and writes `=3D` for `=`.
- */
+/** Without transfer encoding, because users copy the link from the file. Quoted-printable would break it in two. */
 function readablePart(text: string): string {
   const head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit";
   return `${head}\r\n\r\n${text.replaceAll("\n", "\r\n")}`;
@@ -93,7 +83,7 @@ function readablePart(text: string): string {
 function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
   return {
     from,
-    // As an object, because a text could be read as a list of addresses.
+    // A text may be read as a list of addresses.
     to: { name: "", address: to },
     subject,
     text,

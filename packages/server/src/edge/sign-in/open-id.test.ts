@@ -1,4 +1,3 @@
-/** Tests logins at a real OpenID provider, through the guarded client. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -100,7 +99,6 @@ describe("a login", () => {
 });
 
 describe("a provider", () => {
-  /** Starts a fake provider with this listener. */
   async function fake(listener: (issuer: string) => RequestListener): Promise<string> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -148,7 +146,7 @@ describe("a provider", () => {
     const port = Number(new URL(evil).port);
     const only = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
     onTestFinished(() => only.close());
-    // The guard of this test allows only the provider's own address.
+    // Allows only the provider's own address.
     const strict = createOpenId({
       ...only,
       ask: async (url, headers, body, terms) =>
@@ -201,7 +199,6 @@ describe("a provider", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
-  /** Returns the outcome of a login at a provider with these claims in the ID token and these in the user info. */
   async function finished(
     claims: object,
     userinfo?: object | number,

@@ -1,6 +1,6 @@
 /**
- * OpenID Connect by openid-client, loaded at the first such login. All its requests go through the guarded client, because
- * customers configure the issuers, and the issuers' metadata contain further addresses.
+ * OpenID Connect by openid-client, loaded at the first login. All requests go through the guarded client, because
+ * customers configure the issuers.
  */
 import { limits } from "@countersign/contract";
 import type { Configuration, CustomFetch, IDToken, ServerMetadata } from "openid-client";
@@ -9,18 +9,16 @@ import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../../s
 
 const library = () => import("openid-client");
 
-/** Longest wait for one answer of a provider: metadata, keys, tokens. */
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
-/** How far a provider's clock may be off. Its answers are fresh in any case, because they contain this login's nonce. */
+/** How far a provider's clock may be off. The nonce proves that an answer is fresh. */
 const clock_off_seconds_max = 300;
 
 const wrong_time = "By this service's clock, the provider's answer is too old or not valid yet.";
 
-/** Why the provider was not asked, gave no answer, or is out of order. The text is this service's own. */
+/** The provider was not asked, did not answer, or is out of order. */
 class NotAsked extends Error {}
 
-/** Creates the logins of one process. */
 export function createOpenId(httpOut: HttpOut): OpenId {
   const guarded = guardedFetch(httpOut);
   return {
@@ -41,7 +39,6 @@ export function createOpenId(httpOut: HttpOut): OpenId {
   };
 }
 
-/** Sends the library's requests through the guarded client. */
 function guardedFetch(httpOut: HttpOut): CustomFetch {
   return async (url, { method, headers, body }) => {
     if (method !== "GET" && method !== "POST") throw new NotAsked(`No ${method} is sent to providers.`);
@@ -50,7 +47,7 @@ function guardedFetch(httpOut: HttpOut): CustomFetch {
     const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
     const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
     if ("failed" in answer) throw new NotAsked(answer.text);
-    // A status about the provider, not about one login, so the login is not refused.
+    // A status about the provider, so the login is not refused.
     if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
     const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
     const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
@@ -58,7 +55,6 @@ function guardedFetch(httpOut: HttpOut): CustomFetch {
   };
 }
 
-/** Returns the address where the person signs in. */
 async function begin(
   guarded: CustomFetch,
   ...[provider, { state, nonce, code_verifier }, redirect_uri, login_hint]: Parameters<OpenId["begin"]>
@@ -81,7 +77,6 @@ async function begin(
   return { location: url.href };
 }
 
-/** Returns who signed in, by the ID token and, if needed, by the user info. */
 async function finish(
   guarded: CustomFetch,
   ...[provider, login, callback]: Parameters<OpenId["finish"]>
@@ -94,13 +89,13 @@ async function finish(
   if (claims === undefined) return refused("The provider gave no ID token.");
   const wrong = wrongClaim(claims, provider.client_id);
   if (wrong !== null) return refused(wrong);
-  // Many providers send the address, or whether it is verified, only as user info.
+  // Many providers send the address, or `email_verified`, only as user info.
   const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
   const more: Readonly<Record<string, unknown>> =
     whole || configuration.serverMetadata().userinfo_endpoint === undefined
       ? {}
       : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-  // Take both from the same answer, because `email_verified` is about the address beside it.
+  // Both from the same answer, because `email_verified` is about the address beside it.
   const about = "email" in more ? more : claims;
   const email = about["email"];
   return {
@@ -110,7 +105,7 @@ async function finish(
   };
 }
 
-/** Returns the error of an ID token that the library accepts, or null. See OpenID Connect Core, section 3.1.3.7. */
+/** Finds errors that the library accepts (OpenID Connect Core, section 3.1.3.7). Null: none. */
 function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
   if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
   return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;
@@ -140,14 +135,14 @@ async function configure(
   const configuration = new client.Configuration(metadata, client_id, terms, authentication);
   configuration[client.customFetch] = guarded;
   if (issuer.startsWith("http:")) client.allowInsecureRequests(configuration);
-  // Signatures are checked in addition to TLS.
+  // Checks signatures in addition to TLS.
   client.enableNonRepudiationChecks(configuration);
   return configuration;
 }
 
 /**
- * Exchanges the login's code for tokens. There are two ways to send the client's secret, and a provider may accept only one of
- * them for this client. So the second way is tried if the provider does not know the client by the first.
+ * A provider may accept only one of two ways to send the client's secret. The second is tried if the first gives
+ * `invalid_client`.
  */
 async function redeem(
   guarded: CustomFetch,
@@ -182,19 +177,24 @@ async function redeem(
   }
 }
 
-/** Returns a sentence that contains only the error code of the provider's answer. */
+/** Contains only the provider's error code. */
 function failureOf(error: unknown): OpenIdFailure {
-  // The library's own error code is in the outermost error that has one.
+  // In the outermost error that has one.
   let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
       return { failed: "unreachable", text: `The provider gave no answer: ${each.message}` };
-    const { error: said, code, cause } = each as Error & { readonly error?: unknown; readonly code?: unknown };
+    const {
+      error: provider_error,
+      code,
+      cause,
+    } = each as Error & { readonly error?: unknown; readonly code?: unknown };
     if (typeof cause === "object" && cause !== null && "attribute" in cause && cause.attribute === "issuer")
       return refused(
         "The provider's metadata names another issuer. Enter it exactly as in the metadata, including a slash at its end.",
       );
-    if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
+    if (typeof provider_error === "string")
+      return { failed: "refused", text: `The provider answered ${printable(provider_error)}.` };
     if (typeof code === "string") wrong ??= code;
   }
   if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return refused(wrong_time);

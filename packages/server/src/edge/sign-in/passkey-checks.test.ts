@@ -1,4 +1,3 @@
-/** Tests WebAuthn with an authenticator in software: valid answers, and every kind of invalid one. */
 import { describe, expect, test } from "vitest";
 import type { KnownPasskey } from "../../sign-in-ports.ts";
 import { type Lies, softwareAuthenticator } from "../../testing/people/software-authenticator.ts";

@@ -1,4 +1,4 @@
-/** WebAuthn by @simplewebauthn/server. Loaded when a passkey is first used, because loading takes 0.1 s. */
+/** Loaded at first use, because the library takes 0.1 s. */
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
@@ -8,18 +8,13 @@ import type { KnownPasskey, PasskeyChecks } from "../../sign-in-ports.ts";
 
 const service_name = "Countersign";
 const answer_within_ms = 300_000;
-/**
- * The limit of WebAuthn Level 3, section 7.1. A longer id would not fit into an answer or into the path that deletes
- * it.
- */
+/** WebAuthn Level 3, section 7.1. */
 const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
 
-/** Browsers return the challenge's bytes in base64url. */
 const encoded = (challenge: string) => Buffer.from(challenge).toString("base64url");
 
-/** Creates the checks of one process. */
 export function createPasskeyChecks(): PasskeyChecks {
   return { registrationOptions, registered, loginOptions, usedBy };
 }
@@ -38,7 +33,7 @@ async function registrationOptions(
     timeout: answer_within_ms,
     attestationType: "none",
     excludeCredentials: known.map(descriptor),
-    // A passkey replaces name, password and second factor, so the authenticator must identify and verify its user.
+    // A passkey replaces name, password and second factor, so the user must be verified.
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
   });
   return { ...options };
@@ -64,7 +59,7 @@ async function registered(
     const transports = transportsOf(response.response.transports);
     return { passkey_id: id, public_key: Buffer.from(publicKey), counter, transports };
   } catch {
-    // The library throws for a wrong credential, and for a value that is not a credential.
+    // The library throws for wrong and malformed credentials.
     return null;
   }
 }
@@ -109,7 +104,7 @@ async function usedBy(
   }
 }
 
-/** Returns true if another site's page framed the sign-in page. The library checks only logins, and not all of them. */
+/** True: another site framed the sign-in page. The library checks this only for some logins. */
 function isFramed({ response }: { readonly response: { readonly clientDataJSON: string } }): boolean {
   const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString("utf8"));
   const { crossOrigin = false, topOrigin } = data as { readonly crossOrigin?: unknown; readonly topOrigin?: unknown };
@@ -117,8 +112,8 @@ function isFramed({ response }: { readonly response: { readonly clientDataJSON: 
 }
 
 /**
- * Returns true if the passkey has no certificate of its maker. Certificates are refused unread, because the library
- * would fetch revocation lists from the addresses in them.
+ * True: the passkey has no certificate of its maker. Certificates are refused unread, because the library would fetch
+ * revocation lists from their addresses.
  */
 async function isUnattested({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
@@ -133,7 +128,7 @@ function descriptor({ passkey_id, transports }: Pick<KnownPasskey, "passkey_id" 
 
 const transportNames: ReadonlySet<string> = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 
-/** Returns the known names of transports, because the browser may send anything. */
+/** Keeps known transports, because the browser may send anything. */
 function transportsOf(given: unknown): string[] {
   return Array.isArray(given) ? [...new Set(given.filter((each) => transportNames.has(each)))] : [];
 }

@@ -63,7 +63,7 @@ test("a hundred hashes use two of the process's four threads, so file reads and 
     verify,
   });
   const hashing = Promise.all(Array.from({ length: 100 }, () => passwords.hash("x")));
-  // The next hash starts in the turn of the event loop in which the previous one ends.
+  // The next hash starts in the turn in which the previous one ends.
   for (let ended = 0; ended < 100; ended += 1) {
     await new Promise(setImmediate);
     expect(begun).toHaveLength(Math.min(ended + 2, 100));

@@ -1,7 +1,6 @@
 /**
- * Password hashing with Argon2id. It runs on libuv's few threads, which files and name lookups need, too. So two hashes
- * run at a time, and a bounded number wait. Parameters: OWASP Password Storage Cheat Sheet, 2024 (19 MiB, 2 passes, 1
- * lane).
+ * Argon2id on libuv's few threads, which files and name lookups need, too. So two hashes run at a time, and a bounded
+ * number wait. Parameters: OWASP Password Storage Cheat Sheet, 2024.
  */
 
 import { Fault } from "@countersign/core";
@@ -11,7 +10,7 @@ import type { Passwords } from "../../ports.ts";
 
 const at_once_max = 2;
 const waiting_max = 100;
-/** The cost of a hash: kibibytes of memory and passes over them. */
+/** Memory in KiB, and passes. */
 interface HashCost {
   readonly memoryCost: number;
   readonly timeCost: number;
@@ -19,16 +18,13 @@ interface HashCost {
 type Argon2 = Pick<typeof import("@node-rs/argon2"), "hash" | "verify">;
 const serviceCost: HashCost = { memoryCost: 19_456, timeCost: 2 };
 
-/** Creates the hashing of one process. Only tests pass another cost or another Argon2. */
+/** Only tests pass arguments. */
 export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, verify }): Passwords {
   /** 2: Argon2id. */
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
-  /**
-   * The hash that the password of an unknown address is compared with, so that the answer takes as long. The first use
-   * creates it.
-   */
-  let nobody: Promise<string> | undefined;
+  /** Compared with passwords of unknown addresses, so that the answer takes as long. */
+  let dummy_hash: Promise<string> | undefined;
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
     if (limit.pendingCount >= waiting_max) throw new Fault("overloaded", { headers: { "retry-after": "5" } });
@@ -40,20 +36,18 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
       return queued(() => argon2.hash(asTyped(password), options));
     },
     async verify(known, password) {
-      nobody ??= argon2.hash("nobody's", options).catch((error: unknown) => {
-        nobody = undefined;
+      dummy_hash ??= argon2.hash("nobody's", options).catch((error: unknown) => {
+        dummy_hash = undefined;
         throw error;
       });
-      const compared = known ?? (await nobody);
+      const compared = known ?? (await dummy_hash);
       const right = await queued(() => argon2.verify(compared, asTyped(password)));
       return right && known !== null;
     },
   };
 }
 
-/**
- * Returns the password in NFC, because "ü" is one code point or two, depending on the keyboard (RFC 8265, section 4.2).
- */
+/** In NFC, because "ü" is one or two code points (RFC 8265, section 4.2). */
 function asTyped(password: string): string {
   return password.normalize("NFC");
 }

@@ -1,4 +1,4 @@
-/** Reads every setting of the process once from the environment. No other code reads it. */
+/** Reads every setting from the environment. No other code reads it. */
 import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
@@ -7,22 +7,20 @@ import { type LogLevel, scrub } from "../log.ts";
 import { secretFileVariables, withSecretFiles } from "./secret-files.ts";
 import { readValue } from "./setting-values.ts";
 
-/** The current settings. Null: not set, so its feature is off. */
+/** Null: not set. */
 export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** An absolute path. */
   readonly data_dir: string;
   readonly database_url: string | null;
-  /** URLs of standbys that serve reads. */
   readonly database_replica_urls: readonly string[];
   readonly redis_url: string | null;
-  /** 32 bytes. Null: `openMasterKey` keeps a key in the data directory. */
+  /** Null: `openMasterKey` keeps a key in the data directory. */
   readonly master_key: Buffer | null;
-  /** Keys that only open. `openMasterKeys` adds those of the data directory. */
+  /** `openMasterKeys` adds those of the data directory. */
   readonly other_master_keys: readonly Buffer[];
-  /** Without a slash at its end. Null: the listen address. */
+  /** No trailing slash. Null: the listen address. */
   readonly public_url: string | null;
   readonly signup: "open" | "closed";
   readonly webhook_allow_cidrs: readonly string[];
@@ -30,7 +28,7 @@ export interface Config {
   readonly deliveries_kept_days: number;
   readonly workers: number | "auto";
   readonly drain_seconds: number;
-  /** Requests per minute that replace the contract's limits, by category. */
+  /** Requests per minute. */
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>>;
   readonly trust_proxy: readonly string[];
   readonly metrics_token: string | null;
@@ -39,24 +37,19 @@ export interface Config {
   readonly log_level: LogLevel;
   readonly otel_endpoint: string | null;
   readonly production: boolean;
-  /** Where to search for a system PostgreSQL. */
   readonly path: string;
-  /** Variables that begin with COUNTERSIGN_ but are not settings. They are probably misspelt, so the log warns. */
+  /** Variables with the prefix COUNTERSIGN_ that are not settings. */
   readonly unknown_settings: readonly string[];
 }
 
-/**
- * Variables of the command line and of programs that use the client. They are not settings, but are often set where the
- * service starts.
- */
+/** Not settings, but often set where the service starts. */
 const clientVariables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
-/** The variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads all settings. Throws `StartRefused` with one line a problem. Each line names the setting, its value (`***` for
- * secrets) and the expected form. Empty and blank values count as not set.
+ * Reads all settings. Throws `StartRefused` with one line a problem: setting, value (`***` for secrets), expected form.
+ * Blank values count as not set.
  */
 export function readConfig(given: Environment, cwd: string = process.cwd()): Config {
   const problems: string[] = [];
@@ -78,7 +71,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     refuse(name, reading.expected);
     return null;
   };
-  /** For settings with a default. A refused setting is null here, but then the caller never gets the result. */
+  /** A refused setting is null here, but then `readConfig` throws. */
   const always = <T>(name: SettingName): T => read<T>(name) as T;
 
   const data_dir = always<string>("COUNTERSIGN_DATA_DIR");
@@ -124,10 +117,7 @@ function unknownSettings(env: Environment): string[] {
     .sort();
 }
 
-/**
- * Returns true if Kubernetes set this variable. Kubernetes sets variables in each container for each service, for
- * example for one called `countersign`.
- */
+/** Kubernetes sets such variables for a service called `countersign`. */
 function isServiceVariable(name: string, text: string): boolean {
   return (
     /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name) ||
@@ -136,10 +126,7 @@ function isServiceVariable(name: string, text: string): boolean {
   );
 }
 
-/**
- * Returns true if the Redis client can read the URL. A URL that it cannot read ends the process, and so does the
- * refusal of Redis for NaN as a database.
- */
+/** A wrong URL, or NaN as a database, would make the Redis client end the process. */
 function takesRedisUrl(url: string): boolean {
   try {
     const { username, password, pathname, searchParams } = new URL(url);
@@ -150,7 +137,7 @@ function takesRedisUrl(url: string): boolean {
   }
 }
 
-/** Returns true if a database URL asks for such a server, or has no preference. libpq has other choices. */
+/** True: the URL asks for such a server or has no preference. Refuses libpq's other choices. */
 function asksFor(kind: "primary" | "replica", url: string): boolean {
   const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs") ?? "any";
   const choices = { primary: ["read-write", "primary"], replica: ["read-only", "standby", "prefer-standby"] };
@@ -168,7 +155,6 @@ function checkReplicas(
     refuse("DATABASE_REPLICA_URLS", "DATABASE_URL beside it, because the embedded database has no replicas");
 }
 
-/** Checks rules that the format of a single setting cannot express. */
 function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
   const { host, redis_url, public_url, mail_from } = config;
   if (host !== null && isIP(host) === 0 && !/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(host))
@@ -181,7 +167,7 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
   if (config.database_url !== null && !asksFor("primary", config.database_url))
     refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
   checkReplicas(config, env, refuse);
-  // The console and the API have fixed paths. The parser, like browsers, also reads a backslash as the start of a path.
+  // Parsers read a backslash as the start of a path, too.
   if (public_url !== null && new URL(public_url).href !== `${new URL(public_url).origin}/`) {
     refuse(
       "COUNTERSIGN_PUBLIC_URL",

@@ -1,10 +1,9 @@
-/** Reads built pages, of the console or the documentation, once at the start. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ConsoleFiles } from "../../http/console.ts";
 import { console_dir } from "../../paths.ts";
 
-/** Returns every file of a built site by its path below the folder. Null: it was not built. */
+/** Null: not built. */
 export async function loadConsole(dir: string = console_dir): Promise<ConsoleFiles | null> {
   const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => null);
   if (entries === null) return null;

@@ -1,4 +1,3 @@
-/** The keys that seal webhook secrets, TOTP seeds and other secrets in the database. */
 import { randomBytes } from "node:crypto";
 import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,13 +6,11 @@ import { StartRefused } from "../../store/database/start-refused.ts";
 
 const key_bytes = 32;
 
-/** The key that seals, and keys that only open. */
 interface OpenedKeys {
   readonly master_key: Buffer;
   readonly other_master_keys: readonly Buffer[];
 }
 
-/** The settings with the keys. */
 interface MasterKeySettings {
   readonly master_key: Buffer | null;
   readonly other_master_keys: readonly Buffer[];
@@ -24,8 +21,8 @@ const keyFile = (data_dir: string) => join(data_dir, "master.key");
 const othersFile = (data_dir: string) => join(data_dir, "master-others.keys");
 
 /**
- * Returns the given key, else the one in `<data_dir>/master.key`. The first start creates this file: base64, readable
- * by its owner only (0600). The key is on disk before it seals anything. Two concurrent starts get the same key.
+ * Returns the given key, else that of `<data_dir>/master.key` (base64, mode 0600), which the first start creates. The
+ * key is on disk before it seals anything. Two concurrent starts get the same key.
  */
 async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "data_dir">): Promise<Buffer> {
   if (config.master_key !== null) return config.master_key;
@@ -35,21 +32,17 @@ async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "dat
 }
 
 /**
- * Returns the master key and the others. The others are those of the setting and those in
- * `<data_dir>/master-others.keys` (one a line), without duplicates. Throws `StartRefused` if a file holds no key or
- * others can read it.
+ * The other keys are those of the setting and those in `<data_dir>/master-others.keys` (one a line). Throws
+ * `StartRefused` if a file holds no key or others can read it.
  */
 export async function openMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   return withOthers(config, await openMasterKey(config));
 }
 
-/** There is no key. The caller knows what to do: after a restore, for example, a new key would open nothing. */
+/** The caller knows what to do: after a restore, a new key would open nothing. */
 export class MasterKeyMissing extends StartRefused {}
 
-/**
- * Like `openMasterKeys`, but never creates a key, because the caller must open existing values. Throws `StartRefused`,
- * or `MasterKeyMissing` if there is no key.
- */
+/** Never creates a key. Throws `StartRefused`, or `MasterKeyMissing` if there is no key. */
 export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   const master_key = config.master_key ?? (await readKey(keyFile(config.data_dir)));
   if (master_key !== null) return withOthers(config, master_key);
@@ -59,8 +52,8 @@ export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedK
 }
 
 /**
- * Writes a new key into `master.key` and adds the former one to the others. After an interruption at any point, the two
- * files still contain every key that has sealed a value. Throws `StartRefused` if the master key is a setting.
+ * Writes a new key into `master.key`, after adding the former one to the others. An interruption loses no key. Throws
+ * `StartRefused` if the master key is a setting.
  */
 export async function replaceMasterKeyFile(config: MasterKeySettings): Promise<OpenedKeys> {
   if (config.master_key !== null) {
@@ -103,7 +96,7 @@ function keyOf(text: string, file: string): Buffer {
   );
 }
 
-/** Returns null if the file does not exist. */
+/** Null: the file does not exist. */
 async function readSecret(file: string): Promise<string | null> {
   const handle = await open(file, "r").catch((error) => {
     if (["ENOENT", "ENOTDIR"].includes(error.code)) return null;
@@ -121,12 +114,12 @@ async function readSecret(file: string): Promise<string | null> {
   }
 }
 
-/** Returns null if another process was faster. */
+/** Null: another process was faster. */
 async function makeKey(file: string): Promise<Buffer | null> {
   const key = randomBytes(key_bytes);
   const unfinished = await writeUnfinished(file, [key]);
   try {
-    // A link instead of a rename, because a link never replaces an existing key.
+    // A link, because it never replaces an existing key.
     await link(unfinished, file);
     return key;
   } catch (error) {
@@ -144,7 +137,6 @@ async function writeKeys(file: string, keys: readonly Buffer[]): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-/** Writes the keys to disk in a file with another name. */
 async function writeUnfinished(file: string, keys: readonly Buffer[]): Promise<string> {
   const unfinished = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
   const handle = await open(unfinished, "wx", 0o600);

@@ -1,4 +1,3 @@
-/** Tests how policies are compiled, and how long compiled sets are kept. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { PolicySet, PolicySource } from "@countersign/core";

@@ -1,4 +1,3 @@
-/** Loads the packs of the service. The build checks them, else the start. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Membrane } from "@countersign/contract";
@@ -21,18 +20,16 @@ import { packs_dir } from "../../paths.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { readPacksRecord } from "./packs-record.ts";
 
-/** How many sets of packs alone are kept in memory. A missing one is combined again from compiled rules. */
+/** Cached sets of packs alone. */
 const sets_max = 500;
-/** How many sets with one organization's own policies are kept: its maximum of membranes, each with its own packs. */
+/** Cached sets with one organization's own policies: at most one for each membrane. */
 const own_sets_max = 100;
 
-/** The packs of one process, by name. */
 export interface PackLibrary {
   readonly packs: ReadonlyMap<string, ParsedPack>;
   /**
-   * Returns the compiled set of a membrane's packs and the organization's own policies in force. It is built once for
-   * each combination of packs and list of policies, and kept as long as that list. The rules of packs are compiled once
-   * for all sets. Packs that no longer exist add nothing.
+   * Returns the compiled set of a membrane's packs and the organization's own policies. Cached as long as the list of
+   * policies. Unknown packs add nothing.
    */
   policySetOf(
     membrane: Pick<Membrane, "packs"> & Partial<Pick<Membrane, "rules_off">>,
@@ -40,16 +37,16 @@ export interface PackLibrary {
   ): Promise<PolicySet>;
   /** Faults: invalid_request naming each unknown pack. */
   refuseUnknownPacks(packs: readonly string[]): void;
-  /** Faults: invalid_request naming each rule that is in no pack. */
+  /** Faults: invalid_request naming each unknown rule. */
   refuseUnknownRules(rules: readonly string[]): void;
 }
 
 /**
  * Reads every pack of a folder. Throws `StartRefused` with one line a finding if a pack is malformed or one of its
- * cases fails. A service must not start if it would decide otherwise than its packs say.
+ * cases fails.
  */
 export async function loadPacks(dir: string = packs_dir): Promise<PackLibrary> {
-  // From the sources (tests, benchmarks) there is no build, or another one.
+  // From the sources there is no build, or another one.
   const built = !import.meta.url.endsWith(".ts");
   const recorded = built && dir === packs_dir ? readPacksRecord<ParsedPack>() : null;
   const packs = recorded ?? (await checkPacks(dir));
@@ -89,8 +86,8 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
   const shared = new SharedPolicies();
   const rules = new Set([...packs.values()].flatMap((pack) => pack.rules.map(({ metadata }) => metadata.name)));
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
-  // A set is freed with the policies that it was built from. When sets were kept by policy names, each change of one of
-  // 300 policies left another 32 MB in memory.
+  // A set is freed with its policies. When sets were kept by policy names, each change of one of 300 policies left 32
+  // MB in memory.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
 
   function setsWith(own: readonly PolicySource[]): LRUCache<string, Promise<PolicySet>> {

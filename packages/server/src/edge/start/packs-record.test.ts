@@ -1,4 +1,3 @@
-/** Tests that a build's record of the packs is valid only for these packs and this program. */
 import { mkdir, mkdtemp, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

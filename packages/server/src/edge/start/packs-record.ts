@@ -1,7 +1,4 @@
-/**
- * Records the result of the build's check of the packs. Parsing 150 documents, compiling their expressions and deciding
- * 600 cases took a third of every start (0.6 s), each time with the same result.
- */
+/** Records that the build has checked the packs, which took a third of every start (0.6 s). */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,19 +7,15 @@ import { root } from "../../paths.ts";
 /** Beside the built program, so both are replaced together. */
 const record_file = "packages/cli/dist/packs.json";
 
-/** The packs, and the program with its libraries that reads them and decides by them. */
 const decidedBy = ["packs", "packages/cli/dist/program"];
 
 interface PacksRecord<Pack> {
-  /** Hash of packs and program. The record is invalid for any others. */
+  /** Hash of packs and program. */
   readonly of: string;
   readonly packs: readonly Pack[];
 }
 
-/**
- * Returns the parsed packs in the order of their folders, if this program has checked them in a build. Null: no build
- * has checked them, or a file was changed since. Then the caller must check them.
- */
+/** Returns the parsed packs. Null: no build has checked them, or a file has changed. */
 export function readPacksRecord<Pack>(directory: string = root()): readonly Pack[] | null {
   try {
     const { of, packs }: PacksRecord<Pack> = JSON.parse(readFileSync(join(directory, record_file), "utf8"));
@@ -32,10 +25,7 @@ export function readPacksRecord<Pack>(directory: string = root()): readonly Pack
   }
 }
 
-/**
- * Records packs that were checked after the hash `of` was computed. Records nothing if packs or program have changed
- * since, because the checked version is unknown.
- */
+/** Records nothing if packs or program have changed since the hash `of`. */
 export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], directory: string = root()): void {
   if (of !== packsAndProgram(directory)) return;
   const record: PacksRecord<Pack> = { of, packs };
@@ -44,9 +34,7 @@ export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], direc
   renameSync(`${file}.${process.pid}`, file);
 }
 
-/**
- * Returns one hash over the names and contents of all files. File times are not used, because a checkout changes them.
- */
+/** File times are not used, because a checkout changes them. */
 export function packsAndProgram(directory: string = root()): string {
   const hash = createHash("sha256");
   const add = (path: string): void => {

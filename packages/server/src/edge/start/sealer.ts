@@ -1,5 +1,5 @@
 /**
- * Seals with the master keys: AES-256-GCM, a new nonce each time, the context as associated data. See
+ * AES-256-GCM, a new nonce each time, the context as associated data. See
  * docs/decisions/0019-replacing-the-master-key.md.
  */
 
@@ -10,7 +10,7 @@ const nonce_bytes = 12;
 const tag_bytes = 16;
 const key_id_bytes = 8;
 
-/** The master key that seals, and others that only open. 32 bytes each. */
+/** 32 bytes each. The others only open. */
 export interface MasterKeys {
   readonly master_key: Uint8Array;
   readonly other_master_keys: readonly Uint8Array[];
@@ -21,20 +21,20 @@ interface NamedKey {
   readonly key: Buffer;
 }
 
-/** Returns the name of a master key: 16 hex digits derived from the key, so that no register of names is needed. */
+/** 16 hex digits derived from the key. */
 export function masterKeyId(master_key: Uint8Array): string {
   return derived(master_key, "countersign master key id", key_id_bytes).toString("hex");
 }
 
 /**
- * Creates a key ring that seals with the master key, and opens with all keys. A sealed text has the form `v2.<name of
- * its key>.<base64url of nonce, ciphertext and tag>`.
+ * Seals with the master key, opens with all keys. A sealed text is `v2.<name of its key>.<base64url of nonce,
+ * ciphertext and tag>`.
  */
 export function createSealer(master_key: Uint8Array, other_master_keys: readonly Uint8Array[] = []): KeyRing {
   const [current, ...others] = [master_key, ...other_master_keys].map(named) as [NamedKey, ...NamedKey[]];
   const prefix = `v2.${current.key_id}.`;
 
-  /** Returns the key that opens the text, and the text. Throws if no key does. */
+  /** Throws if no key opens the text. */
   function opened(sealed: string, context: string): { readonly key_id: string; readonly text: string } {
     const [version, key_id, data = "", ...more] = sealed.split(".");
     if (version !== "v2" || more.length > 0) throw new Error("not a sealed text");
@@ -64,15 +64,12 @@ export function createSealer(master_key: Uint8Array, other_master_keys: readonly
   };
 }
 
-/** The associated data include the key's name, so a text with another key's name cannot be opened. */
+/** A text under another key's name cannot be opened. */
 function boundTo(key_id: string, context: string): string {
   return `${key_id} ${context}`;
 }
 
-/**
- * Derives a key for this use only, because the master key may get other uses. The derivation is the same in every
- * version of the text.
- */
+/** Derives a key for this use, because the master key may get other uses. */
 function named(master_key: Uint8Array): NamedKey {
   return { key_id: masterKeyId(master_key), key: derived(master_key, "countersign sealed texts v1", 32) };
 }
@@ -87,7 +84,7 @@ function encrypted(key: Buffer, text: string, associated: string): string {
   return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url");
 }
 
-/** Returns null if the key or the associated data are wrong. */
+/** Null: the key or the associated data are wrong. */
 function decrypted(key: Buffer, data: string, associated: string): string | null {
   const bytes = Buffer.from(data, "base64url");
   if (bytes.length < nonce_bytes + tag_bytes) return null;

@@ -1,18 +1,14 @@
-/** Reads secrets from files, as containers provide them: `DATABASE_URL_FILE` names a file that holds DATABASE_URL. */
+/** Reads secrets from files: `DATABASE_URL_FILE` names a file that holds DATABASE_URL. */
 import { readFileSync } from "node:fs";
 import { type Setting, settings } from "@countersign/contract";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables that name a file, by the setting in the file. */
 export const secretFileVariables: ReadonlyMap<string, string> = new Map(
   Object.values<Setting>(settings).flatMap(({ name, secret }) => (secret ? [[name, `${name}_FILE`] as const] : [])),
 );
 
-/**
- * Returns the environment with the secrets from files. White space around a secret is removed. `refuse` gets the
- * variable and the expectation if a file cannot be read, is empty, or is set beside the setting itself.
- */
+/** Calls `refuse` if a file cannot be read, is empty, or is set beside the setting itself. */
 export function withSecretFiles(env: Environment, refuse: (variable: string, expected: string) => void): Environment {
   const secrets: Record<string, string> = {};
   for (const [name, variable] of secretFileVariables) {

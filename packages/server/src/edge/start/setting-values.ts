@@ -1,13 +1,12 @@
-/** Reads the text of a setting by its format. */
 import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
 import { readUrl as parseUrl } from "@countersign/core";
 import ipaddr from "ipaddr.js";
 import { hostUrls } from "../../store/database/host-urls.ts";
 
-/** The value of a text, or a description of a correct text, to follow "expected". */
+/** `expected` describes a correct text. */
 export type Reading = { readonly value: unknown } | { readonly expected: string };
 
-/** Reads one text that is not empty. No conversion: `yes` is not a boolean, `8e3` is not a number. */
+/** Without conversion: `yes` is not a boolean, `8e3` is not a number. */
 export function readValue(text: string, format: SettingFormat): Reading {
   if (hasControls(text)) return { expected: "text without control characters" };
   switch (format.kind) {
@@ -51,14 +50,14 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   if (scheme === undefined || !schemes.includes(scheme)) return { expected };
   const lists = scheme.startsWith("postgres");
   const urls = lists ? hostUrls(text) : [text];
-  // postgres://user@/db?host=/run/postgresql is a database on a socket, but not a URL by the WHATWG standard.
+  // postgres://user@/db?host=/run/postgresql names a socket, but is not a WHATWG URL.
   const readable = urls?.every((url) => (parseUrl(url) ?? parseUrl(url.replace("@/", "@socket/"))) !== null);
   if (readable) return { value: text };
   const hosts = lists ? "one host or a list such as a:5432,b:5432, ports" : "one host and a port";
   return { expected: `a URL with ${hosts} of digits, user and password percent-encoded where they need it` };
 }
 
-/** Returns the URLs of a list. Each must be different, and name one server. */
+/** Each URL must be different and name one server. */
 function readUrls(text: string, schemes: readonly string[]): Reading {
   const urls = text.split(/ +/);
   for (const url of urls) {
@@ -77,7 +76,7 @@ function readInteger(text: string, min: number, max: number): Reading {
 
 function readBase64(text: string, bytes: number): Reading {
   const value = Buffer.from(text, "base64");
-  // Buffer ignores characters that are not base64, so the text must equal the encoding of its bytes.
+  // Buffer ignores characters that are not base64.
   if (value.length === bytes && value.toString("base64") === text) return { value };
   return { expected: `${bytes} bytes in base64, as \`openssl rand -base64 ${bytes}\` prints them` };
 }
@@ -98,7 +97,7 @@ function readCidr(text: string): string | null {
 
 const names = Object.keys(rateCategories) as RateCategory[];
 
-/** Reads limits of any category. `named` are the categories that `expected` lists. */
+/** Reads limits of any category. `expected` lists `named`. */
 export function readRateLimits(
   text: string,
   named: readonly string[] = names,

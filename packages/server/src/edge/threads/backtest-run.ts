@@ -1,12 +1,6 @@
 /**
- * One backtest in its threads.
- *
- *   running    each thread reports its progress, and at its end its part of the figures
- *   answered   all parts are here, or a thread failed, or the backtest was cancelled: the caller gets the figures or a
- *   fault
- *   ended      every thread has exited
- *
- * A failed thread ends only its own backtest.
+ * One backtest in its threads. It is answered when all parts have arrived, a thread failed, or it was cancelled. It has
+ * ended when every thread has exited.
  */
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
@@ -18,28 +12,25 @@ import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadOptions } from "./thread-program.ts";
 
-/** The input of a thread. */
 export interface ThreadData {
   readonly job: BacktestJob;
   readonly connection: ConnectionOptions;
   readonly replicas: readonly ConnectionOptions[];
   readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
-  /** Counts the requests that the node received. They have priority over the backtest. */
+  /** Requests of the node have priority over the backtest. */
   readonly requests: RequestCount;
-  /** The ports through which turns to read arrive and leave. */
   readonly inbox: MessagePort;
   readonly outbox: MessagePort;
-  /** The first turn, for the thread that begins. Null for the others. */
+  /** Null for threads that do not begin. */
   readonly first: Turn | null;
 }
 
-/** Messages from a thread. `lost`: the database could not be reached. */
+/** `lost`: the database could not be reached. */
 export type ThreadSays =
   | { readonly kind: "progress"; readonly evaluated: number; readonly done: number }
   | { readonly kind: "part"; readonly part: ReplayedPart }
   | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
 
-/** The parts that every backtest of a node uses. */
 export interface BacktestParts {
   readonly connection: ConnectionOptions;
   readonly replicas: readonly ConnectionOptions[];
@@ -49,28 +40,21 @@ export interface BacktestParts {
   readonly program: ThreadProgram;
 }
 
-/** The outcome of a backtest. */
 export type BacktestResult = BacktestFigures | Fault;
 
-/** Where a backtest reports. */
 export interface BacktestListener {
   onProgress(evaluated: number, done: number): void;
   /** May be called more than once. The first result counts. */
   settle(result: BacktestResult): void;
-  /** The last thread has exited. */
   onEnded(): void;
 }
 
 const heap_mb_max = 512;
-/**
- * A row creates 12 KB of short-lived objects, and each collection copies the live ones (two pages of text). With V8's
- * default of 48 MB a row took 10 % longer; 192 MB was no better than 96 MB.
- */
+/** With V8's default of 48 MB a row took 10 % longer; 192 MB was no better. */
 const young_mb_max = 96;
-/** Threads of one backtest. Deciding takes twice as long as reading, so a third thread would wait for the database. */
+/** Deciding takes twice as long as reading, so a third thread would wait for the database. */
 const threads_max = 2;
 
-/** A backtest that has begun. */
 export class BacktestRun {
   readonly #job: BacktestJob;
   readonly #parts: BacktestParts;
@@ -91,12 +75,12 @@ export class BacktestRun {
     return this.#job.org_id;
   }
 
-  /** Returns true if the caller has its result. Threads may still be running. */
+  /** True: the caller has its result. Threads may still run. */
   get answered(): boolean {
     return this.#answered;
   }
 
-  /** Starts the threads. Returns false if none could be started. Then `onEnded` is not called. */
+  /** Returns false if no thread could be started. Then `onEnded` is not called. */
   start(): boolean {
     const channels = Array.from({ length: this.#threads }, () => new MessageChannel());
     try {
@@ -105,8 +89,7 @@ export class BacktestRun {
         this.#workers.add(this.#startThread(inbox, outbox, index === 0 ? firstTurn(this.#job.limit) : null));
       }
     } catch (error) {
-      // The machine refuses another thread (EAGAIN, a limit of the container). The constructor throws, and no exit
-      // follows.
+      // No thread is left (EAGAIN, a limit of the container). No exit event follows.
       this.#parts.log.error({ err: error }, "a thread of a backtest could not be started");
       this.cancel(
         new Fault("unavailable", { internal: "a thread of the backtest could not be started", cause: error }),
@@ -115,13 +98,11 @@ export class BacktestRun {
     return this.#workers.size > 0;
   }
 
-  /** Answers with the fault at once, and ends the threads. */
   cancel(fault: Fault): void {
     this.#answer(fault);
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  /** Resolves when every current thread has exited. */
   async ended(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => new Promise((resolve) => worker.once("exit", resolve))));
   }

@@ -1,4 +1,3 @@
-/** The program of a backtest thread. It has its own session with the database, and no other parts of the service. */
 import { performance } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
 import { replayRecorded, type Turn } from "../../operations/backtests/replay-recorded.ts";
@@ -9,10 +8,7 @@ import type { ThreadData, ThreadSays } from "./backtest-run.ts";
 import { createGiveWay } from "./give-way.ts";
 
 const progress_ms = 200;
-/**
- * The rows of a page. A page takes the database about 10 ms, and a decision may wait for it. Pages are smaller while
- * the node gets requests.
- */
+/** A page takes the database about 10 ms, and a decision may wait for it. Smaller while the node gets requests. */
 const page_rows = 1_000;
 const page_rows_beside = 200;
 /** A backtest has the lowest priority. */
@@ -23,7 +19,7 @@ function say(message: ThreadSays): void {
   parentPort?.postMessage(message);
 }
 
-/** Receives turns to read from the previous thread of the ring, and passes them to the next one. */
+/** Receives turns to read from the previous thread, and passes them to the next. */
 function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "first">) {
   const arrived: Turn[] = first === null ? [] : [first];
   let wake: () => void = quiet;
@@ -49,9 +45,8 @@ function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "f
 }
 
 async function work({ job, connection, replicas, packs, requests, ...ports }: ThreadData): Promise<void> {
-  // Two of the organization's four sessions, because one page is read at the same time as the previous page's
-  // overrides. The usual time limit of statements applies. The wait for a session is long, because this thread has a
-  // low priority and hardly runs on a busy machine.
+  // Two sessions, because a page is read together with the previous page's overrides. A long wait, because this thread
+  // hardly runs on a busy machine.
   const db = openDb(
     connection,
     { debug: quiet, info: quiet, warn: quiet, error: quiet },

@@ -20,13 +20,12 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const database = await testDatabase();
 
-/** Returns a thread's program as a text, for programs without imports of ours. */
 const program = (source: string): ThreadProgram => ({
   url: new URL(`data:text/javascript,${encodeURIComponent(source)}`),
   execArgv: [],
 });
 const endless = program("setInterval(() => undefined, 1000)");
-/** Reports as its progress how many requests its node has received. */
+/** Reports the node's requests as its progress. */
 const counting = program(`
   import { parentPort, workerData } from "node:worker_threads";
   setInterval(() => parentPort.postMessage({ kind: "progress", evaluated: Atomics.load(workerData.requests, 0), done: 0 }), 10);
@@ -41,7 +40,7 @@ const lingering = program(`
   parentPort.postMessage({ kind: "part", part: { counts, oldest_us: null, cut: false } });
   setInterval(() => undefined, 1000);
 `);
-/** The thread that does not begin is done at once. The other one continues. */
+/** The thread that does not begin is done at once. */
 const uneven = program(`
   import { parentPort, workerData } from "node:worker_threads";
   if (workerData.first === null) parentPort.postMessage({ kind: "part", part: {} });
@@ -66,7 +65,6 @@ const jobOf = (org_id: string): BacktestJob => ({
   asked_us: 0,
 });
 
-/** Starts a backtest. `code` is the code of the fault that ends it. */
 function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string) {
   const controller = new AbortController();
   const states: string[] = [];
@@ -86,7 +84,7 @@ describe("the threads of a node", () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun: ReturnType<typeof begin>[] = [];
     const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
-    // Two organizations would each get a refusal for their third. So more organizations fill the queue.
+    // More organizations fill the queue, because two would each be refused their third backtest.
     for (let org = 0; waiting() < 8; org += 1) begun.push(begin(threads, `org_${org}`));
     expect(await begin(threads, "org_late").code).toBe("overloaded");
     begun[0]?.cancel();
@@ -98,7 +96,7 @@ describe("the threads of a node", () => {
   });
 
   test("a backtest whose threads cannot be started gets a fault, and its place is free", async () => {
-    // Node refuses these arguments with an exception of the constructor, as it does when the system has no thread.
+    // Node's constructor throws for these arguments, as it does when the system has no thread.
     const refused = { ...endless, execArgv: ["--no-such-flag"] };
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), refused);
     for (const org_id of ["org_a", "org_a", "org_a", "org_b"]) {
@@ -120,7 +118,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over is cancelled for another organization's", async () => {
+  test("a backtest whose turn is over is cancelled for another organization's", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless, 1);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -129,7 +127,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over is cancelled even if one of its threads is already done", async () => {
+  test("a backtest whose turn is over is cancelled even if one of its threads is already done", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), uneven, 3_000);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -137,11 +135,11 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("of those whose turn is over, the oldest are cancelled, and no more than are waiting", async () => {
+  test("of backtests whose turn is over, the oldest are cancelled, and no more than wait", async () => {
     const parts = [database, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
     const threads = createBacktestThreads(...parts);
     const begun = ["org_0", "org_1", "org_2"].map((org_id) => begin(threads, org_id));
-    // The thread reports every 10 ms.
+    // Reports come every 10 ms.
     for (const { states } of begun) await expect.poll(() => states.length, { timeout: 60_000 }).toBeGreaterThan(5);
     const next = begin(threads, "org_3");
     expect(await begun[0]?.code).toBe("overloaded");
@@ -150,16 +148,15 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over continues while only its own organization waits", async () => {
+  test("a backtest whose turn is over continues while only its own organization waits", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), counting, 1);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
-    // The thread reports every 10 ms.
     await expect.poll(() => begun[0]?.states.length, { timeout: 60_000 }).toBeGreaterThan(5);
     await threads.stop();
     expect(await begun[0]?.code).toBe("unavailable");
   });
 
-  test("one that was answered does not count, even while its threads are still ending", async () => {
+  test("an answered backtest does not count, even while its threads are still ending", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), lingering);
     expect(await begin(threads, "org_a").code).toBe("none");
     const next = [begin(threads, "org_a"), begin(threads, "org_a")];
@@ -168,7 +165,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one that failed, or whose caller has left, does not count either", async () => {
+  test("a failed backtest, or one whose caller has left, does not count", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const left = begin(threads, "org_a");
     const waiting = begin(threads, "org_a");
@@ -231,8 +228,7 @@ describe("over HTTP", () => {
     const refused = await call(url, "POST", "/v1/learning/backtest", { key: admin, body: { window } });
     expect([refused.status, refused.json.error.code]).toEqual([503, "overloaded"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    // The answers are held until here. fetch closes the connection of an answer that was garbage-collected, and then
-    // the third would be accepted.
+    // Held until here, because fetch closes the connection of a garbage-collected answer.
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     first.abort();
     second.abort();
@@ -254,7 +250,7 @@ describe("over HTTP", () => {
         },
       }),
     );
-    // The two threads' counts are added, so their own request counts twice.
+    // The counts of two threads are added, so the test's own request counts twice.
     await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":2,');
     for (let n = 0; n < 3; n += 1) expect((await call(url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
     await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":8,');
@@ -271,10 +267,7 @@ describe("over HTTP", () => {
   });
 });
 
-/**
- * Replays all intents of an organization in one thread. Returns the requested and received rows of each page, and the
- * most pages in memory.
- */
+/** Returns requested and received rows of each page, and the most pages in memory. */
 async function pagesOf(org_id: string, page_rows: number) {
   const sizes: number[] = [];
   const asked: number[] = [];
@@ -311,7 +304,7 @@ async function pagesOf(org_id: string, page_rows: number) {
         turns.push(turn);
         wake();
       },
-      // Called once for each page with fewer rows than a breath.
+      // Called once for each page of fewer than 50 rows.
       async progress() {
         in_memory -= 1;
       },
@@ -330,7 +323,7 @@ test("at most two pages are in memory, none larger than requested, and every int
   expect(sizes).toEqual([5, 5, 5, 5, 3]);
   expect(most).toBeLessThanOrEqual(2);
   expect(figures.evaluated).toBe(23);
-  // The reader has no packs, so no recorded set can be reproduced, and each is reported.
+  // The reader has no packs, so no recorded set can be reproduced.
   expect(figures.not_reproduced.total).toBe(23);
   expect(new Set(figures.not_reproduced.intents.map(({ because }) => because))).toEqual(new Set(["packs_changed"]));
   expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
@@ -349,7 +342,7 @@ describe("an organization with 20 large intents", () => {
   test("a thread reads its next page while it waits for other rows of the page before, however long", async () => {
     const operator = await openClient(database.connection, "operator");
     onTestFinished(() => operator.end());
-    // Reading settings needs this table, reading pages does not.
+    // The table is needed for settings, but not for pages.
     await operator.query("begin; lock table org_heads in access exclusive mode");
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount());
     onTestFinished(() => threads.stop());

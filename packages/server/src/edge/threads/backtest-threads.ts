@@ -1,12 +1,7 @@
 /**
- * The backtests of one node. A bounded number runs, a bounded number waits, and further ones get the fault
- * `overloaded`.
- *
- *   waiting    in the order of arrival; begins when a place is free
- *   running    holds a place until all its threads have exited
- *   overdue    has used its turn, and still runs; it is cancelled when another organization's backtest needs the place
- *
- * Arrivals, exits and the ends of turns wake the queue. A caller that aborts cancels its backtest in every state.
+ * The backtests of one node. A bounded number runs, a bounded number waits, further ones get the fault `overloaded`. A
+ * backtest holds its place until its threads have exited. An overdue one has used its turn, and is cancelled when
+ * another organization needs the place.
  */
 
 import { availableParallelism } from "node:os";
@@ -19,15 +14,14 @@ import { type BacktestParts, type BacktestResult, BacktestRun } from "./backtest
 import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadProgram } from "./thread-program.ts";
 
-/** The backtests of a node. */
 export interface BacktestThreads extends Backtests {
-  /** Cancels all running and waiting backtests, and accepts no more. Their callers get the fault `unavailable`. */
+  /** Cancels all backtests with the fault `unavailable`, and accepts no more. */
   stop(): Promise<void>;
 }
 
 type Hooks = Parameters<Backtests["run"]>[1];
 
-/** A requested backtest. `run` is null while it waits. */
+/** `run` is null while the backtest waits. */
 interface Asked {
   readonly job: BacktestJob;
   readonly onProgress: Hooks["onProgress"];
@@ -35,11 +29,9 @@ interface Asked {
   run: BacktestRun | null;
 }
 
-/** An occupied place. */
 interface Running {
   readonly run: BacktestRun;
   readonly turn: NodeJS.Timeout;
-  /** The backtest has used its turn. */
   overdue: boolean;
 }
 
@@ -47,13 +39,12 @@ const retry_after_seconds = 10;
 
 const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
 
-/** The servers from which backtests read. */
 export interface BacktestServers {
   readonly connection: ConnectionOptions;
   readonly replicas?: readonly ConnectionOptions[];
 }
 
-/** Creates the queue. One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
+/** One backtest runs for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
   { connection, replicas = [] }: BacktestServers,
   packs: PackRules,
@@ -128,7 +119,6 @@ class BacktestQueue implements BacktestThreads {
     asked.settle(fault);
   }
 
-  /** Fills the free places, then makes room for those that still wait. */
   #wake(): void {
     while (this.#running.size < this.#running_max) {
       const next = this.#waiting.shift();
@@ -164,22 +154,21 @@ class BacktestQueue implements BacktestThreads {
   }
 
   /**
-   * Cancels overdue backtests for those that wait, the oldest first. Without this, one organization's backtest of many
-   * intents with expensive policies could block all others for a day. Places that will soon be free count as free, so
-   * no more backtests are cancelled than wait.
+   * Cancels overdue backtests, the oldest first, because one expensive backtest could block others for a day. Places
+   * that will soon be free count as free.
    */
   #makeRoom(): void {
-    let wanted = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
+    let places_needed = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
     for (const { overdue, run } of [...this.#running]) {
-      if (wanted <= 0) return;
+      if (places_needed <= 0) return;
       if (!overdue || run.answered || !this.#waiting.some(({ job }) => job.org_id !== run.org_id)) continue;
-      run.cancel(turnOver());
-      wanted -= 1;
+      run.cancel(turnEnded());
+      places_needed -= 1;
     }
   }
 }
 
-function turnOver(): Fault {
+function turnEnded(): Fault {
   const message =
     `The backtest ran for ${limits.backtest_turn_minutes} minutes, and another organization's backtest waits. ` +
     "Choose a shorter window, or a limit.";

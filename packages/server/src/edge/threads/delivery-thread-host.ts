@@ -1,7 +1,6 @@
 /**
- * Starts and watches the thread that delivers to webhooks. Leasing, signing, encrypting and sending then take no time
- * from the thread that answers the API. Due work is rows in the database, so a dead thread loses nothing. Another
- * thread starts, and repeats unsettled attempts when their leases have expired. See
+ * Starts and watches the thread that delivers to webhooks. Due work is rows, so a dead thread loses nothing: another
+ * one repeats unsettled attempts when their leases have expired. See
  * docs/decisions/0020-deliveries-in-a-thread-of-their-own.md.
  */
 import { Worker } from "node:worker_threads";
@@ -14,36 +13,32 @@ import type { MasterKeys } from "../start/sealer.ts";
 import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadOptions, threadProgram } from "./thread-program.ts";
 
-/** The input of the thread. */
 export interface DeliveryThreadData extends MasterKeys {
   readonly connection: ConnectionOptions;
   readonly allow_http: boolean;
   readonly allow_cidrs: readonly string[];
   readonly terms?: DeliveryTerms;
-  /** The count of requests that the node received. */
   readonly requests: RequestCount;
 }
 
-/** A line for the log; errors are plain objects. */
+/** Errors are plain objects. */
 export interface LogLine {
   readonly level: keyof Log;
   readonly fields: object;
   readonly message: string;
 }
 
-/** Messages from the thread. */
 export type DeliveryThreadSays =
   | { readonly kind: "attempted"; readonly attempts: readonly Parameters<DeliveryMetrics["attempted"]>[] }
   | ({ readonly kind: "log" } & LogLine)
-  /** The thread is about to end because of this error. */
+  /** The error with which the thread is about to end. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Messages to the thread. `wake` names organizations. */
+/** `wake` names organizations. */
 export type DeliveryThreadHears =
   | { readonly kind: "wake"; readonly events: ReadonlySet<string>; readonly retries: ReadonlySet<string> }
   | { readonly kind: "stop" };
 
-/** The parts of the node that the host uses. */
 export interface DeliveryThreadHost {
   readonly log: Log;
   readonly timers: Timers;
@@ -55,7 +50,7 @@ const again_ms = 1_000;
 /** Longer than the thread itself waits for its attempts and settlements. */
 const stop_ms_max = 15_000;
 
-/** Starts the thread. Starts another whenever one dies. */
+/** Starts another thread whenever one dies. */
 export function startDeliveryThread(
   data: DeliveryThreadData,
   { log, timers, metrics }: DeliveryThreadHost,
@@ -74,7 +69,7 @@ export function startDeliveryThread(
         resourceLimits: { maxOldGenerationSizeMb: heap_mb_max },
       });
     } catch (error) {
-      // The machine refuses another thread (EAGAIN, a limit of the container). The API runs without it.
+      // No thread is left (EAGAIN, a limit of the container). The API runs without it.
       log.error({ err: error }, "the thread of deliveries could not be started; it is retried");
       return null;
     }
@@ -127,18 +122,18 @@ export function startDeliveryThread(
   };
 }
 
-/** A busy API wakes the deliveries after every decision, so the thread gets at most one message a turn of the event loop. */
+/** A busy API wakes the deliveries after every decision, so the thread gets one message per turn of the event loop. */
 function wakeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["wake"] {
-  /** The organizations of the next message; null: no message is planned. */
-  let wanted: { events: Set<string>; retries: Set<string> } | null = null;
+  /** Null: no message is planned. */
+  let pending: { events: Set<string>; retries: Set<string> } | null = null;
   return (org_id, what = "events") => {
-    if (wanted === null) {
-      wanted = { events: new Set(), retries: new Set() };
+    if (pending === null) {
+      pending = { events: new Set(), retries: new Set() };
       setImmediate(() => {
-        if (wanted !== null) tell({ kind: "wake", ...wanted });
-        wanted = null;
+        if (pending !== null) tell({ kind: "wake", ...pending });
+        pending = null;
       });
     }
-    wanted[what].add(org_id);
+    pending[what].add(org_id);
   };
 }

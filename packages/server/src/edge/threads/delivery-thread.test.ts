@@ -1,4 +1,3 @@
-/** Tests the delivery thread: its messages, its log, its end, and its replacement. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkList } from "@countersign/core";
@@ -24,14 +23,12 @@ const allow_cidrs = ["127.0.0.0/8"];
 
 const built = builtThread("delivery-thread");
 
-/** Returns a log that collects its lines. */
 function remembering() {
   const lines: { level: string; fields: object; message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   return { lines, log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") } };
 }
 
-/** Starts a node with a delivery thread, and collects what it counts and logs. */
 async function threadedNode(data: Partial<DeliveryThreadData> = {}) {
   const { lines, log } = remembering();
   const counted: string[] = [];
@@ -51,7 +48,6 @@ async function threadedNode(data: Partial<DeliveryThreadData> = {}) {
   return { ...node, lines, counted };
 }
 
-/** Returns the tests' server with a database that does not exist. */
 function noDatabase(): ConnectionOptions {
   const { connection } = database;
   if (!("connectionString" in connection)) return { ...connection, database: "nothing" };
@@ -60,7 +56,7 @@ function noDatabase(): ConnectionOptions {
   return { connectionString: url.href };
 }
 
-/** Starts a receiver with plain HTTP, because the thread does not know the test's certificate authority. */
+/** Plain HTTP, because the thread does not know the test's certificate authority. */
 async function receiver(status: () => number = () => 204) {
   const received: string[] = [];
   const held: (() => void)[] = [];
@@ -102,7 +98,7 @@ describe("one thread", async () => {
 
   test("logs when the database ends its idle sessions, and continues", async () => {
     const lost = () => node.lines.filter(({ message }) => message === "idle database session lost");
-    // The service's own sessions have stepped down to a role that does not see whether others are idle.
+    // The role of the service's sessions does not see whether others are idle.
     const owner = await openClient(database.connection, "countersign test");
     await expect
       .poll(async () => {
@@ -193,7 +189,7 @@ test("a dead thread is replaced, each time after a second, until the node stops"
 });
 
 test("starting a thread is retried each second, until the node stops", async () => {
-  // Node refuses these arguments with an exception of the constructor, as it does when the system has no thread.
+  // Node's constructor throws for these arguments, as it does when the system has no thread.
   const refused = { url: new URL("data:text/javascript,"), execArgv: ["--no-such-flag"] };
   const { lines, log } = remembering();
   const due = new Map<() => void, number>();

@@ -1,4 +1,3 @@
-/** The program of the delivery thread. It has its own sessions with the database and its own connections to receivers. */
 import { parentPort, workerData } from "node:worker_threads";
 import { networkList } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -20,7 +19,7 @@ function say(message: DeliveryThreadSays): void {
   parentPort?.postMessage(message);
 }
 
-/** Converts errors to plain objects, because errors lose their codes and causes between threads. */
+/** Errors lose their codes and causes between threads. */
 function plain(fields: object): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainError(value)]));
 }
@@ -29,7 +28,7 @@ const write = (level: LogLine["level"]) => (fields: object, message: string) =>
   say({ kind: "log", level, fields: plain(fields), message });
 const log: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 
-/** Returns a function that sends one message for all attempts of a turn of the event loop. */
+/** Sends one message for all attempts of a turn of the event loop. */
 function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void {
   let gathered: Attempted[] = [];
   return (status, duration_ms) => {
@@ -41,7 +40,7 @@ function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void
   };
 }
 
-/** Deliveries give way to decisions, but must keep up with them: under constant traffic they get half of the time. */
+/** Deliveries must keep up with decisions: under constant traffic they get half of the time. */
 const manners = { recent_ms: 5, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 };
 
 function run({

@@ -3,7 +3,7 @@ import { createGiveWay, newRequestCount } from "./give-way.ts";
 
 const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8, rest_ms_max: 1_000 };
 
-/** A thread with its own clock. Only `work` and sleeping take time. */
+/** A thread with its own clock. Only work and sleep take time. */
 function thread(terms = manners) {
   let now_ms = 1_000;
   let worked_ms = 0;
@@ -26,9 +26,9 @@ function thread(terms = manners) {
     requests,
     asked,
     expecting,
-    /** Announces a request this many milliseconds from now. Must be called in the order of time. */
+    /** In this many milliseconds. Must be called in the order of time. */
     arrive: (in_ms: number) => arrivals.push(now_ms + in_ms),
-    /** Waits and works for these times, then gives way. Returns how long that took. */
+    /** Returns how long giving way took. */
     async piece(work_ms: number, waited_ms = 0): Promise<number> {
       now_ms += waited_ms + work_ms;
       worked_ms += work_ms;

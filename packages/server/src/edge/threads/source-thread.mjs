@@ -1,5 +1,4 @@
-// The start of a thread when the service runs from its sources, because a thread does not inherit the TypeScript
-// loader.
+// Starts a thread from the sources, because threads do not inherit the TypeScript loader.
 import { register } from "tsx/esm/api";
 
 register();

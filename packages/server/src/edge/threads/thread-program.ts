@@ -1,15 +1,13 @@
 import { basename } from "node:path";
 
-/** The program of a thread. */
 export interface ThreadProgram {
   readonly url: URL;
   /** Absent: the arguments of this process. */
   readonly execArgv?: readonly string[];
-  /** The arguments of the program. Absent: none. */
+  /** Absent: none. */
   readonly argv?: readonly string[];
 }
 
-/** Returns the program in the form that `Worker` takes. */
 export function threadOptions({ execArgv, argv }: ThreadProgram): { execArgv?: string[]; argv?: string[] } {
   return {
     ...(execArgv === undefined ? {} : { execArgv: [...execArgv] }),
@@ -17,10 +15,7 @@ export function threadOptions({ execArgv, argv }: ThreadProgram): { execArgv?: s
   };
 }
 
-/**
- * Returns the program for a built file. From the sources (tests, benchmarks) a thread needs a TypeScript loader, in a
- * build it does not.
- */
+/** From the sources (tests, benchmarks) a thread needs a TypeScript loader. */
 export function threadProgram(built: URL): ThreadProgram {
   if (!import.meta.url.endsWith(".ts")) return { url: built };
   const source = basename(built.pathname).replace(/\.js$/, ".ts");

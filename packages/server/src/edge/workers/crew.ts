@@ -1,4 +1,4 @@
-/** Starts and ends the worker processes of one service, and replaces them if they crash or are outdated. */
+/** Starts and ends the worker processes, and replaces crashed and outdated ones. */
 import cluster, { type Worker } from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -10,25 +10,22 @@ import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./mes
 
 const pause_ms_min = 100;
 const pause_ms_max = 10_000;
-/** How long one scrape waits for the metrics of a worker. A worker that does not answer is omitted. */
+/** A worker that does not answer a scrape in this time is omitted. */
 const metrics_ms_max = 2_000;
 
-/** A scrape that waits for the metrics of workers. */
 interface Scrape {
   readonly waiting: Set<Worker>;
   readonly gathered: ProcessMetrics[];
   readonly end: () => void;
 }
 
-/** The workers of one service. */
 export class Crew {
   readonly #connection: ConnectionOptions;
   readonly #log: Log;
   readonly #windows = new NodeRateWindows();
   readonly #serving = new Set<Worker>();
   readonly #leaving = new Set<Worker>();
-  /** Workers that do not serve yet. */
-  readonly #hiring = new Set<Promise<string>>();
+  readonly #starting = new Set<Promise<string>>();
   readonly #scrapes = new Map<number, Scrape>();
   #scrape_ids = 0;
   #stopping = false;
@@ -43,49 +40,48 @@ export class Crew {
     cluster.setupPrimary({ serialization: "advanced" });
   }
 
-  /** Starts the workers. Resolves with the address when all of them serve. Throws `StartRefused` if one does not. */
+  /** Resolves with the address when all workers serve. Throws `StartRefused` if one does not. */
   async start(count: number): Promise<string> {
-    // The first one alone, because all workers would fail for the same reason, and one message is enough.
-    const url = await this.#hire();
-    await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
+    // Alone, so that a failure common to all is reported once.
+    const url = await this.#startWorker();
+    await Promise.all(Array.from({ length: count - 1 }, () => this.#startWorker()));
     return url;
   }
 
-  /** Replaces the workers one after another. Each one ends when the next serves, so there is no interruption. */
+  /** Each worker ends when the next serves, so service is not interrupted. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
-      await Promise.allSettled(this.#hiring);
+      await Promise.allSettled(this.#starting);
       for (const worker of [...this.#serving]) {
         if (this.#stopping || !this.#serving.has(worker)) continue;
         try {
-          await this.#hire();
+          await this.#startWorker();
         } catch (error) {
           if (!this.#stopping) this.#log.error({ err: error }, "a new worker does not start; the former ones continue");
           return;
         }
-        await this.#dismiss(worker, { drains: false });
+        await this.#stopWorker(worker, { drains: false });
       }
       this.#log.info({ workers: this.#serving.size }, "all workers were replaced");
     });
     return this.#restarting;
   }
 
-  /** Ends all workers in order. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const workers = Object.values(cluster.workers ?? {});
-    await Promise.all(workers.map((worker) => worker && this.#dismiss(worker, { drains: true })));
+    await Promise.all(workers.map((worker) => worker && this.#stopWorker(worker, { drains: true })));
     clearInterval(this.#alive);
   }
 
-  /** Starts one worker. Resolves with its address when it serves. */
-  #hire(): Promise<string> {
-    const hiring = new Promise<string>((resolve, reject) => {
+  /** Resolves with the worker's address when it serves. */
+  #startWorker(): Promise<string> {
+    const starting = new Promise<string>((resolve, reject) => {
       const worker = cluster.fork();
-      // The program is gone, or the system cannot create another process.
+      // The program is gone, or the system cannot create a process.
       worker.once("error", reject);
       worker.on("message", (message: WorkerSays) => {
-        if (message.kind !== "listening") return this.#hear(worker, message);
+        if (message.kind !== "listening") return this.#onMessage(worker, message);
         this.#serving.add(worker);
         resolve(message.url);
       });
@@ -97,10 +93,10 @@ export class Crew {
         this.#leaving.delete(worker);
       });
     });
-    this.#hiring.add(hiring);
-    const over = (): void => void this.#hiring.delete(hiring);
-    hiring.then(over, over);
-    return hiring;
+    this.#starting.add(starting);
+    const settled = (): void => void this.#starting.delete(starting);
+    starting.then(settled, settled);
+    return starting;
   }
 
   #replace(pid: number | undefined, code: number | null, signal: string | null): void {
@@ -108,7 +104,7 @@ export class Crew {
     const tryAgain = (pause_ms: number): void => {
       timers.after(pause_ms, () => {
         if (this.#stopping) return;
-        this.#hire().catch((error: unknown) => {
+        this.#startWorker().catch((error: unknown) => {
           if (this.#stopping) return;
           this.#log.error({ err: error }, "a worker could not be replaced; it is retried");
           tryAgain(Math.min(pause_ms * 2, pause_ms_max));
@@ -118,28 +114,28 @@ export class Crew {
     tryAgain(pause_ms_min);
   }
 
-  async #dismiss(worker: Worker, { drains }: { readonly drains: boolean }): Promise<void> {
+  async #stopWorker(worker: Worker, { drains }: { readonly drains: boolean }): Promise<void> {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    // A worker that does not serve yet may not receive the message, and has nothing to finish.
-    if (this.#serving.has(worker)) this.#say(worker, { kind: "stop", drains });
+    // A worker that does not serve yet may miss the message, and has nothing to finish.
+    if (this.#serving.has(worker)) this.#send(worker, { kind: "stop", drains });
     else worker.process.kill("SIGKILL");
     await gone;
   }
 
-  #say(worker: Worker, message: SupervisorSays): void {
-    // A worker that is ending may have closed its channel. Its exit event follows.
+  #send(worker: Worker, message: SupervisorSays): void {
+    // An ending worker may have closed its channel. Its exit event follows.
     if (worker.isConnected()) worker.send(message, () => undefined);
   }
 
-  #hear(worker: Worker, message: Exclude<WorkerSays, { kind: "listening" }>): void {
+  #onMessage(worker: Worker, message: Exclude<WorkerSays, { kind: "listening" }>): void {
     const { kind } = message;
-    if (kind === "begun") this.#say(worker, { kind: "database", connection: this.#connection });
+    if (kind === "begun") this.#send(worker, { kind: "database", connection: this.#connection });
     else if (kind === "all_metrics") this.#gather(worker, message.id);
     else if (kind === "rates") {
       const takes = message.calls.map((call) => this.#count(call));
-      this.#say(worker, { kind, id: message.id, takes });
+      this.#send(worker, { kind, id: message.id, takes });
     } else {
       this.#scrapes.get(message.id)?.gathered.push(message.metrics);
       this.#gathered(message.id, worker);
@@ -157,12 +153,12 @@ export class Crew {
     const end = (): void => {
       cancel();
       this.#scrapes.delete(id);
-      this.#say(asker, { kind: "all_metrics", id: asked_id, metrics: scrape.gathered });
+      this.#send(asker, { kind: "all_metrics", id: asked_id, metrics: scrape.gathered });
     };
     const scrape: Scrape = { waiting: new Set(this.#serving), gathered: [], end };
     const cancel = timers.after(metrics_ms_max, end);
     this.#scrapes.set(id, scrape);
-    for (const worker of scrape.waiting) this.#say(worker, { kind: "own_metrics", id });
+    for (const worker of scrape.waiting) this.#send(worker, { kind: "own_metrics", id });
     if (scrape.waiting.size === 0) end();
   }
 

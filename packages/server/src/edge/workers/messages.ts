@@ -1,18 +1,15 @@
-/** Messages between the supervisor and its worker processes. */
 import type { RateTake } from "@countersign/core";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 
-/** One call of a rate window. The parameters are those of `RateWindows`. */
 export type RateCall =
   | { readonly kind: "take" | "look"; readonly bucket: string; readonly limit: number; readonly now_ms: number }
   | { readonly kind: "refund"; readonly bucket: string; readonly taken: RateTake; readonly now_ms: number };
 
-/** The metrics of one process in prom-client's format. */
+/** In prom-client's format. */
 export type ProcessMetrics = readonly object[];
 
-/** Messages from a worker. */
 export type WorkerSays =
-  /** The worker has begun, and needs the database. */
+  /** The worker needs the database. */
   | { readonly kind: "begun" }
   | { readonly kind: "listening"; readonly url: string }
   | { readonly kind: "rates"; readonly id: number; readonly calls: readonly RateCall[] }
@@ -21,11 +18,10 @@ export type WorkerSays =
   /** Answers `own_metrics`. */
   | { readonly kind: "own_metrics"; readonly id: number; readonly metrics: ProcessMetrics };
 
-/** Messages to a worker. */
 export type SupervisorSays =
   | { readonly kind: "database"; readonly connection: ConnectionOptions }
   | { readonly kind: "rates"; readonly id: number; readonly takes: readonly RateTake[] }
   | { readonly kind: "own_metrics"; readonly id: number }
   | { readonly kind: "all_metrics"; readonly id: number; readonly metrics: readonly ProcessMetrics[] }
-  /** End in order. `drains`: the whole service ends, so load balancers get the configured drain time. */
+  /** `drains`: the whole service ends, so load balancers get the configured drain time. */
   | { readonly kind: "stop"; readonly drains: boolean };

@@ -1,4 +1,3 @@
-/** Runs one service as several worker processes behind one port. */
 import { migrate } from "../../store/database/migrate.ts";
 import { startDatabase, startRefusal } from "../../store/database/start-database.ts";
 import { createLog } from "../log.ts";
@@ -7,20 +6,16 @@ import type { Config } from "../start/config.ts";
 import { openMasterKeys } from "../start/master-key.ts";
 import { Crew } from "./crew.ts";
 
-/** A service of workers. */
 export interface SupervisedService extends Service {
-  /** Replaces the workers one after another, for example after an update of the program. */
+  /** Replaces one worker after another. */
   restart(): Promise<void>;
 }
 
-/** Sessions that one worker may open, with one running backtest (docs/how-to/size-postgresql.md), and those that commands need. */
+/** For one worker with one running backtest (docs/how-to/operating.md), and for commands. */
 const sessions_per_worker = 32;
 const sessions_beside = 36;
 
-/**
- * Starts the database and the workers. The workers share the port, the database and the rate windows. Throws
- * `StartRefused` with one line a problem if it cannot start.
- */
+/** The workers share the port, the database and the rate windows. Throws `StartRefused` with one line a problem. */
 export async function startSupervisor(
   config: Config,
   count: number,

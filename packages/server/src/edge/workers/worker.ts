@@ -1,4 +1,3 @@
-/** The worker's side of the connection to its supervisor, with the parts that all workers share. */
 import cluster from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import { AggregatorRegistry } from "prom-client";
@@ -6,34 +5,29 @@ import type { RateWindows } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
 
-/** The parts that a worker gets from its supervisor. */
 export interface Supervised {
   readonly connection: ConnectionOptions;
-  /** The rate windows of all workers. */
+  /** Of all workers. */
   readonly windows: RateWindows;
-  /** The metrics of all workers as one text. */
+  /** Of all workers. */
   metricsText(): Promise<string>;
-  /** Sets what returns the metrics of this worker. */
+  /** Sets the source of this worker's metrics. */
   watchMetrics(own: () => Promise<ProcessMetrics>): void;
-  /** Reports to the supervisor that this worker serves. */
   listening(url: string): void;
-  /**
-   * Resolves when this worker must end: the supervisor asked for it, or the supervisor is gone. In the second case
-   * there is no drain.
-   */
+  /** Resolves when this worker must end. Without a drain if the supervisor is gone. */
   readonly stopped: Promise<{ readonly drains: boolean }>;
-  /** Closes the channel, so that nothing keeps the process alive. */
+  /** Closes the channel, so that the process can end. */
   leave(): void;
 }
 
-/** Connects to the supervisor. Resolves when the supervisor has sent the database. */
+/** Resolves when the supervisor has sent the database. */
 export async function meetSupervisor(): Promise<Supervised> {
   const asked = new Map<number, (answer: never) => void>();
   let ids = 0;
   let ownMetrics: () => Promise<ProcessMetrics> = async () => [];
 
   function say(message: WorkerSays): void {
-    // Without a supervisor the message is dropped. `stopped` resolves then.
+    // Without a supervisor the message is dropped, and `stopped` resolves.
     if (process.connected) process.send?.(message);
   }
   function ask<Answer>(message: (id: number) => WorkerSays): Promise<Answer> {
@@ -82,7 +76,7 @@ export async function meetSupervisor(): Promise<Supervised> {
   };
 }
 
-/** Returns windows whose calls go to `ask`. All calls of a turn of the event loop are sent together. */
+/** Sends all calls of a turn of the event loop together. */
 function sharedWindows(ask: (calls: readonly RateCall[]) => Promise<readonly RateTake[]>): RateWindows {
   let waiting: { readonly call: RateCall; readonly resolve: (take: RateTake) => void }[] = [];
 

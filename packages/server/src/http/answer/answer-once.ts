@@ -1,9 +1,6 @@
 import type { Answer } from "../handler.ts";
 
-/**
- * Returns the answer of an operation under an Idempotency-Key. A repetition gets status 200 and the header that marks
- * it.
- */
+/** A repetition under an Idempotency-Key gets status 200 and a header that marks it. */
 export function answerOnce(replayed: boolean, answer: Answer): Answer {
   return replayed ? { ...answer, status: 200, headers: { ...answer.headers, "Idempotent-Replayed": "true" } } : answer;
 }

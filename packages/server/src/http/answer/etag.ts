@@ -1,20 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** Returns the strong entity tag of these bytes. */
 export function etagOf(content: string | Buffer): string {
   return `"${createHash("sha256").update(content).digest("base64url").slice(0, 27)}"`;
 }
 
-/**
- * The suffixes that compressing proxies append to a tag, inside the quotes or after them. These proxies do not remove
- * the suffix from the requests that they forward.
- */
+/** Compressing proxies append these suffixes to a tag, and do not remove them from requests. */
 const compressionSuffix = /^"?(?:--?|;)(?:gzip|br|zstd|deflate)"?$/;
 
-/**
- * Returns true if If-None-Match names the tag. Compares weakly (RFC 9110, section 13.1.2) and ignores the suffix of a
- * compressing proxy.
- */
+/** Compares weakly (RFC 9110, section 13.1.2). */
 export function isNamedBy(etag: string, header: string | undefined): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;

@@ -3,21 +3,19 @@ import { type ErrorCode, errorCodes, limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import { isConflict, isConnectionLost, isOutOfService, isOutOfTime } from "../../store/database/connection.ts";
 
-/** A refusal as it is sent. */
 export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
   readonly json_text: string;
-  /** Header names in lower case. */
+  /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The texts of `error.message`: the problem, then what to do. */
+/** `error.message`: the problem, then what to do. */
 const messages = new Map(
   Object.entries(errorCodes).map(([code, row]) => [code, JSON.stringify(`${row.meaning} ${row.advice}`)]),
 );
 
-/** Headers that every answer with this code has. */
 const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   expired_api_key: { "x-service-key-expired": "true" },
   overloaded: { "retry-after": "1" },
@@ -25,8 +23,7 @@ const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> 
 };
 
 /**
- * Returns the fault for an error. A fault stays itself. An unreachable, closed, slow or always conflicting database is
- * `unavailable`. Any other error is `internal_error`.
+ * An unreachable, closed, slow or always conflicting database is `unavailable`. All other errors are `internal_error`.
  */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
@@ -34,7 +31,7 @@ export function faultOf(error: unknown): Fault {
   return new Fault(unavailable ? "unavailable" : "internal_error", { cause: error });
 }
 
-/** Returns the answer to a fault. It contains nothing of `internal` or `cause`. */
+/** The answer omits `internal` and `cause`. */
 export function refusalOf(fault: Fault, request_id: string): Refusal {
   const known = codeHeaders[fault.code];
   return {
@@ -45,10 +42,7 @@ export function refusalOf(fault: Fault, request_id: string): Refusal {
   };
 }
 
-/**
- * Returns the answer to bytes that Node's parser refused before there was a request. 431 and 408 have no error code of
- * their own, because the status already says what a client can do.
- */
+/** Answers bytes that Node's parser refused. 431 and 408 have no error code of their own. */
 export function parserRefusal(parser_code: string | undefined, request_id: string): Refusal {
   const status = parser_code === "HPE_HEADER_OVERFLOW" ? 431 : parser_code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
   const message = {
@@ -60,7 +54,7 @@ export function parserRefusal(parser_code: string | undefined, request_id: strin
   return { status, code: "invalid_request", json_text, headers: {} };
 }
 
-/** Returns the error object of a fault as JSON text, without its wrapper, as in a failed batch item. */
+/** Returns the error object, as in a failed batch item. */
 export function faultText(fault: Fault, request_id: string): string {
   return objectText(fault.code, fault.details, request_id);
 }
@@ -70,7 +64,7 @@ function errorText(code: ErrorCode, details: readonly FaultDetail[], request_id:
 }
 
 function objectText(code: ErrorCode, details: readonly FaultDetail[], request_id: string): string {
-  // Only a 400 is limited here. Findings in a policy document have their own maximum.
-  const told = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
-  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(told)},"request_id":"${request_id}"}`;
+  // Findings in a policy document (422) have their own maximum.
+  const listed = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
+  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(listed)},"request_id":"${request_id}"}`;
 }

@@ -1,16 +1,14 @@
-/** Chooses the budget of a request and its size, and writes the rate headers. */
-
 import { limits, type RateCategory, rateCategories } from "@countersign/contract";
 import { clientNetwork, type RateTake } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
 
-/** Requests per minute by category. */
+/** Requests per minute. */
 export type RateLimits = Readonly<Record<RateCategory, number>>;
 
-/** Limits that replace the contract's in some categories: of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
+/** Of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
 export type RateAgreement = Readonly<Partial<Record<RateCategory, number>>>;
 
-/** Returns the contract's limits with these agreements applied. Later ones win. */
+/** Later agreements win. */
 export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]): RateLimits {
   const agreed = Object.fromEntries(
     Object.entries(rateCategories).map(([category, { requests_max }]) => [category, requests_max]),
@@ -18,19 +16,15 @@ export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]
   return Object.assign(agreed, ...agreements) as RateLimits;
 }
 
-/** One request in one window. */
 export interface RateUse {
   readonly category: RateCategory;
   readonly bucket: string;
   readonly taken: RateTake;
-  /** False: the request is not counted yet, because its answer may be a 304, which does not count. */
+  /** False: not counted yet, because a 304 does not count. */
   readonly settled: boolean;
 }
 
-/**
- * Counts the requests of one node that were admitted without being counted and have no answer yet, by bucket. Waiting
- * requests are included.
- */
+/** Counts, by bucket, admitted requests of this node that have no place in the window and no answer yet. */
 export class Unsettled {
   readonly #under_way = new Map<string, number>();
 
@@ -49,20 +43,17 @@ export class Unsettled {
   }
 }
 
-/** Returns the budget of a key. All rotations of a key share one, so that a rotation gives no new budget. */
+/** All rotations of a key share one budget. */
 export function keyBucket(category: RateCategory, org_id: string, lineage_id: string): string {
   return `${category} ${org_id} ${lineage_id}`;
 }
 
-/** Returns the budget of a client without a (valid) key. */
+/** For clients without a valid key. */
 export function clientBucket(category: RateCategory, ip: string): string {
   return `${category} ip ${clientNetwork(ip)}`;
 }
 
-/**
- * Counts a request (`take`), or reads the budget for a request that does not count, or not yet (`look`). Answers at
- * once while the windows are this node's own.
- */
+/** Counts a request (`take`), or only reads the budget (`look`). */
 export function useRate(
   windows: RateWindows,
   kind: "take" | "look",
@@ -78,14 +69,13 @@ export function useRate(
     : { category, bucket, taken, settled };
 }
 
-/** Removes a request from the count, because it was not its caller's after all, or ended in a 304. */
 export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
   return use.settled && use.taken.allowed
     ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
     : use;
 }
 
-/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers) to a flat header list. */
+/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers). */
 export function pushRateHeaders(headers: string[], { category, taken }: RateUse): void {
   headers.push(
     "RateLimit-Limit",

@@ -1,4 +1,3 @@
-/** Tests clients that do not read the answers to their requests. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -8,9 +7,7 @@ import { writeLines, writeReply } from "./respond.ts";
 const large = "x".repeat(20_000_000);
 const reply = (text: string) => ({ status: 200, text, headers: {} });
 
-/**
- * Starts a server that answers as `answer` says, and a client that has sent `requests` requests and reads nothing yet.
- */
+/** The client has sent `requests` requests and reads nothing. */
 async function unread(requests: number, answer: (response: ServerResponse, n: number) => void) {
   let served: Socket | undefined;
   let asked = 0;
@@ -54,7 +51,7 @@ test("while more than 64 MiB of answers wait, further clients are disconnected a
   });
   expect(behind.served.timeout).toBe(120_000);
 
-  // A client that leaves and a client that reads its answer free memory.
+  // Both clients free memory: one leaves, the other reads its answer.
   for (const { served } of [standing[0], behind]) {
     const gone = once(served, "close");
     served.destroy();

@@ -1,4 +1,4 @@
-/** Writes answers in one piece with headers in a flat list, which is Node's fastest way. */
+/** Writes answers in one piece with a flat list of headers, which is Node's fastest way. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "@countersign/core";
@@ -10,30 +10,25 @@ import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
 
 const json_type = "application/json; charset=utf-8";
 
-/** An answer below 400, ready to be written. */
 export interface Reply {
   readonly status: number;
   readonly text: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * Turns an operation's answer into a reply. `conditional`: the reply gets a strong ETag over its bytes. A request that
- * already has these bytes gets 304 without a body.
- */
+/** `conditional`: the reply gets a strong ETag, and a request that names it gets 304. */
 export function replyTo(answer: Answer, conditional: boolean, request: IncomingMessage): Reply {
   const text = answer.json_text ?? (answer.body === undefined ? null : JSON.stringify(answer.body));
   const headers = answer.headers ?? {};
   if (!conditional || text === null || answer.status !== 200) return { status: answer.status, text, headers };
   const etag = etagOf(text);
-  // With `wait` the answer differs by time, not by caller. So a private cache may keep it, but must revalidate it.
+  // With `wait` the answer differs by time, so a private cache must revalidate it.
   const tagged = { ...headers, ETag: etag, "Cache-Control": "private, no-cache" };
   return isNamedBy(etag, request.headers["if-none-match"])
     ? { status: 304, text: null, headers: tagged }
     : { status: answer.status, text, headers: tagged };
 }
 
-/** Writes an answer below 400. */
 export function writeReply(response: ServerResponse, reply: Reply, request_id: string, use: RateUse | null): void {
   const head = headOf(request_id, use, reply.headers);
   if (!("Cache-Control" in reply.headers)) head.push("Cache-Control", "no-store");
@@ -45,10 +40,7 @@ export function writeReply(response: ServerResponse, reply: Reply, request_id: s
   writeText(response, reply.status, head, reply.text);
 }
 
-/**
- * Writes an answer line by line. Resolves with the fault that ended it, or null. Waits for a slow reader, and ends
- * early when the client leaves.
- */
+/** Writes an answer line by line, at the reader's pace. Resolves with the fault that ended it, or null. */
 export async function writeLines(
   response: ServerResponse,
   { status, headers = {}, lines }: Answer & { readonly lines: AsyncIterable<string> },
@@ -73,7 +65,6 @@ export async function writeLines(
   return fault;
 }
 
-/** Writes a refusal. */
 export function writeRefusal(
   response: ServerResponse,
   refusal: Refusal,
@@ -95,19 +86,19 @@ function headOf(request_id: string, use: RateUse | null, headers: Readonly<Recor
 function writeText(response: ServerResponse, status: number, head: string[], text: string): void {
   const bytes = Buffer.byteLength(text);
   head.push("Content-Length", String(bytes));
-  // `end` omits the body of an answer to HEAD.
+  // `end` omits the body for HEAD.
   response.writeHead(status, head).end(text);
   limitUnread(response, bytes);
 }
 
-/** Resolves when the client has read the written bytes, or has left. Removes its listeners from the response. */
+/** Resolves when the client has read the written bytes, or has left. */
 async function untilRead(response: ServerResponse): Promise<void> {
-  const over = new AbortController();
+  const done = new AbortController();
   const endLimit = startLimit(response, response.writableLength);
   try {
-    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: over.signal })));
+    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: done.signal })));
   } finally {
-    over.abort();
+    done.abort();
     endLimit();
   }
 }

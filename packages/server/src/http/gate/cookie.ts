@@ -1,28 +1,24 @@
-/** The cookie that holds a session. */
 import { type Fault, faultAt, readUrl } from "@countersign/core";
 import { isOwnMachine } from "./local.ts";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * The session cookie of one service. Over https its name has the `__Host-` prefix, which ties the cookie to this host
- * and to encrypted connections. Browsers refuse that prefix without `Secure`, so for development on http on the
- * loopback address there is no prefix.
+ * Over https the name has the `__Host-` prefix, which ties the cookie to this host. Browsers refuse the prefix without
+ * `Secure`, so plain http on loopback has none.
  */
 export interface SessionCookies {
-  /** Returns the session in a request's Cookie header, or null. */
+  /** Null: there is no session. */
   read(headers: Headers): string | null;
-  /** Returns the Set-Cookie header that begins a session. */
+  /** Returns a Set-Cookie header. */
   set(token: string, max_age_seconds: number): string;
-  /** Returns the Set-Cookie header that ends a session. */
+  /** Returns a Set-Cookie header. */
   clear(): string;
 }
 
 const tokenPattern = /^[0-9A-Za-z]{20,128}$/;
 
-/**
- * Creates cookies with this name. `public_url` is a function, because a node that chooses its port knows the URL late.
- */
+/** A node with a free port knows its URL late. */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
   function form(): { readonly name: string; readonly attributes: string } {
     const { protocol, hostname } = new URL(public_url());
@@ -40,7 +36,7 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
         .map((pair) => pair.trim())
         .filter((pair) => pair.startsWith(`${name}=`))
         .map((pair) => pair.slice(name.length + 1));
-      // Two cookies with one name: another site or program has set one of them.
+      // Two cookies with one name: another site or program has set one.
       const [value] = values;
       return values.length === 1 && value !== undefined && tokenPattern.test(value) ? value : null;
     },
@@ -56,8 +52,8 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
 }
 
 /**
- * Returns true if a write comes from the service's own pages. Browsers send the origin of every write. A write without
- * it does not come from a browser, and passes only without a cookie.
+ * True: a write comes from the service's own pages. Browsers send the origin of every write. A write without it is not
+ * from a browser, and passes only without a cookie.
  */
 export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -69,11 +65,10 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const { origin, protocol, host, hostname } = url;
   const own = new URL(public_url);
   if (host === own.host) return origin === own.origin;
-  // The host differs from the public URL's. On this machine the scheme is http, elsewhere the public URL's.
+  // The host may differ from the public URL's. On this machine the scheme is http.
   return host === headers["host"] && protocol === (isOwnMachine(hostname) ? "http:" : own.protocol);
 }
 
-/** Returns the fault of a write that does not come from the service's own pages. */
 export function crossOrigin(): Fault {
   const message =
     "Without an API key, only the service's own pages may write. A request with a cookie must carry Origin or Sec-Fetch-Site.";

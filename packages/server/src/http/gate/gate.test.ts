@@ -1,4 +1,3 @@
-/** Tests the order of refusals, rate windows and open mode, as callers see them. */
 import { Fault } from "@countersign/core";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -109,9 +108,7 @@ test("304 returns its place, and its headers say so", async () => {
   expect((await read({ "If-None-Match": etag })).status).toBe(429);
 });
 
-/**
- * Starts a node that reads no decision before `readers` requests ask for one. `limit` is the limit of their category.
- */
+/** Starts a node that reads no decision before `readers` requests ask for one. */
 async function heldTogether(readers: number, limit: number) {
   let here = 0;
   let letGo: () => void = () => undefined;

@@ -1,12 +1,11 @@
 /**
- * The gate decides about a request before its body is read, in this order:
+ * Decides about a request before its body is read:
  *
- *   key → networks that it is bound to → role → rate window → (then, in `serve`: query → body → validation → handler)
+ * key → networks that it is bound to → role → rate window → (then, in `serve`: query → body → validation → handler)
  *
  * A caller without a valid key learns nothing about its request or about existing objects, except that its head is
- * unreadable. A refusal of the head or of the first three steps still takes a place in a rate window: the key's, or
- * without a valid key the client address'. A full window answers 429 instead of any other refusal, and that costs
- * nothing.
+ * unreadable. A refusal takes a place in the rate window of the key, or of the client address without a valid key. A
+ * full window answers 429 instead.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -33,46 +32,42 @@ import { type Known, reload } from "./known.ts";
 import { isLocal, mayBeForwarded } from "./local.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** The parts of a node that the gate uses. */
 export interface GateDeps {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly cookies: SessionCookies;
-  /** Returns the base address of this service. Its own pages come from there. */
+  /** The service's own pages come from this base address. */
   readonly public_url: () => string;
-  /** False: the operations that create organizations are refused. */
+  /** False: operations that create organizations are refused. */
   readonly signup_open: boolean;
   readonly windows: RateWindows;
   readonly unsettled: Unsettled;
-  /** The limits of callers without a key. */
+  /** For callers without a key. */
   readonly limits: RateLimits;
   readonly trust: NetworkList;
 }
 
-/** The gate's result for a request. */
 export interface Admission {
-  /** Null: the operation needs no key, or the request had no valid one. */
+  /** Null: no key was needed, or none was valid. */
   readonly known: Known | null;
-  /** The caller comes from memory, so a refusal must be checked against the database first. */
+  /** From memory, so a refusal must be checked against the database first. */
   readonly recalled: boolean;
-  /** The reason why the request is refused. Null: it is not. */
+  /** Null: admitted. */
   readonly fault: Fault | null;
-  /** Null: the operation is not rate-limited. */
+  /** Null: not rate-limited. */
   readonly use: RateUse | null;
 }
 
-/** One request at the gate. */
 export interface Visit {
   readonly operation: Operation;
   /** A known key may be taken from memory. */
   readonly recall: boolean;
   readonly request: IncomingMessage;
-  /** The problem of the request's head, or null. */
   readonly unreadable: Fault | null;
   readonly now_us: number;
 }
 
-/** Admits or refuses a request. Never rejects. Answers at once if neither the database nor Redis is needed. */
+/** Never rejects. Synchronous if neither database nor Redis is needed. */
 export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admission> {
   if (visit.operation.auth === "none") {
     const closed = !deps.signup_open && visit.operation.refuses?.includes("signup_closed");
@@ -93,30 +88,24 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   return admitPresented(deps, visit, key);
 }
 
-/**
- * Reads the caller again if its window is full, because the limits of a caller from memory may have been raised since.
- */
+/** If the window is full, reads the caller again, because its limits may have been raised since. */
 function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admission): Admission | Promise<Admission> {
   return admission.use?.taken.allowed === false ? admitPresented(deps, visit, key) : admission;
 }
 
-/** Admits the caller of the key or the session, as read from the database. */
 function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
   return identify(deps, visit, key).then(
     (known) => admitKnown(deps, visit, known, false),
     (error: unknown) => {
       const fault = faultOf(error);
       // If no key may call this operation, the fault must not ask for one.
-      const told = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
-      return count(deps, visit, { known: null, recalled: false, fault: told });
+      const reported = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
+      return count(deps, visit, { known: null, recalled: false, fault: reported });
     },
   );
 }
 
-/**
- * Reads a caller that came from memory again. Needed before any answer except a commit under its epoch. Null: the key
- * is valid. Otherwise returns the gate's refusal of a request without a valid key.
- */
+/** Reads a caller from memory again, before any answer except a commit under its epoch. Null: the key is valid. */
 export async function recheck(deps: GateDeps, visit: Visit, admission: Admission): Promise<Admission | null> {
   if (!admission.recalled || admission.known === null) return null;
   try {
@@ -128,26 +117,20 @@ export async function recheck(deps: GateDeps, visit: Visit, admission: Admission
   }
 }
 
-/**
- * The header with the user for which the service's own page was opened, sent with writes: a user_id, or `open_mode`.
- */
+/** Header of the service's pages with their user: a user_id, or `open_mode`. */
 const caller_header = "x-service-caller";
 
 /**
- * A body that takes longer causes a second check of the caller. Two requests a second are within the limit of a minute.
- * With 1 s here, a request could be in flight at all times; with 0.1 s there is none 80 % of the time.
+ * A slower body causes a second check of the caller. With 1 s, a session could keep a request in flight at all times
+ * within its rate limit.
  */
 const slow_body_us = 100_000;
-/**
- * The same limit for intents. It is longer, because decisions are committed under their key's epoch, and batches wait
- * for their turn.
- */
+/** Longer, because decisions are committed under their key's epoch, and batches wait for their turn. */
 const slow_intents_us = 1_000_000;
 
 /**
- * Returns the caller of a request whose body has arrived. After a slow body the caller is read again. Otherwise a thief
- * of a session or key could keep a request open and create a new key after the old one was revoked. Faults: those of
- * the gate.
+ * Reads the caller again after a slow body. Otherwise a thief could keep a request open and create a key after the
+ * stolen one was revoked. Faults: those of the gate.
  */
 export function stillAdmitted(
   deps: GateDeps,
@@ -164,10 +147,7 @@ export function stillAdmitted(
   });
 }
 
-/**
- * Finds the caller. Open mode needs no key, so a wrong key is checked only after open mode has ended. Operations on
- * one's own session have no open mode, because open mode is not a person. They always refuse wrong credentials.
- */
+/** A wrong key is checked only after open mode has ended. */
 async function identify(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
   try {
@@ -187,19 +167,13 @@ async function identify(deps: GateDeps, visit: Visit, key: string | string[] | u
   return deps.keys.openMode();
 }
 
-/**
- * Returns true if the request comes from this machine. Open mode gives no admin rights if another machine's request
- * could look the same.
- */
+/** True: a request of this machine that another machine's request cannot imitate. */
 function mayUseOpenMode({ trust, public_url }: GateDeps, { operation, request }: Visit): boolean {
   if (operation.auth === "session") return false;
   return isLocal(request) && !mayBeForwarded(request.socket.remoteAddress ?? "", trust, public_url());
 }
 
-/**
- * Returns open mode's caller for a request with an invalid key or session (`code`). Without open mode, throws the
- * fault.
- */
+/** `code`: the expected fault of an invalid key or session. Without open mode, throws the error. */
 async function openModeFor(deps: GateDeps, visit: Visit, error: unknown, code: ErrorCode): Promise<Known> {
   if (!mayUseOpenMode(deps, visit) || faultOf(error).code !== code) throw error;
   return deps.keys.openMode().catch(() => {
@@ -211,20 +185,19 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
   return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known.caller) });
 }
 
-/** Returns why a key may not be used from the network of the request, or null. */
+/** Null: the network is allowed. */
 function outsideNetworks(deps: GateDeps, request: IncomingMessage, caller: Caller): Fault | null {
   return caller.bindings === null ? null : sourceRefusal(caller, ipOf(deps, request));
 }
 
-/** Returns why a known caller may not do this, or null. */
+/** Null: allowed. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
-  // A key is sent deliberately. A browser adds a cookie by itself, and in open mode any request of this machine is
-  // enough.
-  const unasked = caller.key_id === null && operation.method !== "GET";
-  // A login in another tab changes the cookie under a page. A later write of this page would be made by the other
-  // person. Checked first, because a fault about the other person's role would mislead.
+  // Browsers add cookies without asking, and in open mode any request of this machine is enough.
+  const implicit_write = caller.key_id === null && operation.method !== "GET";
+  // A login in another tab changes the cookie, so the other person would make this page's write. Checked first, because
+  // a fault about the other person's role would mislead.
   const page_of = request.headers[caller_header];
-  if (unasked && page_of !== undefined && page_of !== caller.actor) {
+  if (implicit_write && page_of !== undefined && page_of !== caller.actor) {
     const message = "Another person has signed in in this browser since this page was opened. Nothing was done.";
     return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
   }
@@ -238,9 +211,8 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     const message = "Only signed-in people may call this operation; no API key may, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
-  // A browser's write must come from our own page. Browsers send cookies, so a write with a cookie must name its
-  // origin.
-  return !unasked || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
+  // A write with a cookie must name its origin: our own page.
+  return !implicit_write || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {
@@ -260,18 +232,16 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
 }
 
 /**
- * Returns true if the request may end in a 304. A 304 does not count, and may need most of a minute. So such a request
- * takes its place with its answer. Only as many as the limit may wait this way, so that no caller holds more for free.
- * Further ones take their place at the gate, and get it back.
+ * True: the request may end in a 304, which does not count and may take most of a minute. Such a request takes its
+ * place with its answer, for at most `limit` requests of a caller. Further ones take a place at the gate.
  */
 function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
   return unreadable === null && operation.conditional === true && request.headers["if-none-match"] !== undefined;
 }
 
 /**
- * Settles the count of a request when its answer is known. An `unchanged` one returns its place; one that was admitted
- * without a place takes it now. The fault is the 429 of a window that has filled meanwhile. Answers at once if nothing
- * must be settled, which is nearly always.
+ * Settles the count of an answered request. An `unchanged` one returns its place. One without a place takes it now, and
+ * gets a 429 if the window has filled.
  */
 export function settleRate(
   deps: Pick<GateDeps, "windows" | "unsettled">,
@@ -310,23 +280,21 @@ function counted(
     return { known, recalled, fault: rateLimitFault(use.taken.retry_after), use };
   }
   const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
-  // If the key could not be read, the request does not count, because an outage must not use up the budget of a whole
-  // office.
+  // An outage must not use up the budget of a whole office.
   if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return admission;
   return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ ...admission, use: refunded }));
 }
 
-/** Rate windows count in whole milliseconds. */
 function nowMs(visit: Visit): number {
   return Math.floor(visit.now_us / 1000);
 }
 
-/** Returns the holder for which a request counts: a key with its rotations, or the network of a client without one. */
+/** A key with its rotations, or the network of a client without one. */
 export function holderOf(deps: Pick<GateDeps, "trust">, request: IncomingMessage, caller: Caller | null): string {
   return caller?.lineage_id == null ? clientNetwork(ipOf(deps, request)) : `${caller.org_id} ${caller.lineage_id}`;
 }
 
-/** Returns the client's address as reported by trusted proxies. */
+/** The address as reported by trusted proxies. */
 export function ipOf(deps: Pick<GateDeps, "trust">, { socket, headers }: IncomingMessage): string {
   const forwarded = headers["x-forwarded-for"];
   return clientIp(socket.remoteAddress ?? null, Array.isArray(forwarded) ? forwarded.join() : forwarded, deps.trust);

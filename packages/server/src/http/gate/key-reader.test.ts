@@ -1,11 +1,7 @@
-/** Tests that a concurrent reader sees all earlier changes (linearizable). */
 import { expect, test } from "vitest";
 import { createKeyReader } from "./key-reader.ts";
 
-/**
- * Returns a database whose statements end when the test says so. Each returns the value of `rows` at the time when it
- * was sent.
- */
+/** Returns a database whose statements end when the test says so, with the `rows` of the time of sending. */
 function database() {
   const sent: { params: readonly unknown[]; end: () => void; fail: (error: Error) => void }[] = [];
   const rows: object[] = [];

@@ -1,28 +1,23 @@
 /**
- * Reads presented keys from the database, many requests with one statement.
- *
- * A request that asks during a statement waits for the next one, because a statement's snapshot is taken after it was
- * sent. So every request sees all revocations that were answered before it began. A thousand concurrent requests cost
- * two statements instead of a thousand.
+ * Reads presented keys, many with one statement. A request that asks during a statement waits for the next one, because
+ * the snapshot is taken after sending. So every request sees all revocations answered before it began.
  */
 import type { Database } from "../../store/database/db.ts";
 import { type PresentedKey, readOpenMode, readPresentedKeys } from "../../store/keys/keys.ts";
 
-/** The current state of open mode. `auth_epoch` null: its organization does not exist. */
+/** `auth_epoch` null: there is no open mode's organization. */
 interface OpenModeRow {
   readonly key_ever_created: boolean;
   readonly auth_epoch: number | null;
 }
 
-/** The statements of the gate. */
 export interface KeyReader {
-  /** Returns the key with this hash (base64), or undefined. Rejects if the database does not answer. */
+  /** `hash` is base64. Rejects if the database does not answer. */
   read(hash: string): Promise<PresentedKey | undefined>;
-  /** Returns the state of open mode. */
   openMode(): Promise<OpenModeRow>;
 }
 
-/** Returns a function that runs `work` once for all callers that ask before it starts. One run at a time. */
+/** Runs `work` once for all callers that ask before it starts. One run at a time. */
 function shared<Question, Answer>(
   work: (questions: Question[]) => Promise<Answer>,
 ): (question: Question) => Promise<Answer> {
@@ -43,7 +38,6 @@ function shared<Question, Answer>(
   };
 }
 
-/** Creates the reader of one node. `open_mode_org_id` is the organization of open mode. */
 export function createKeyReader(db: Pick<Database, "named">, open_mode_org_id: string): KeyReader {
   const readKeys = shared(async (hashes: string[]) => {
     const distinct = [...new Set(hashes)].map((hash) => Buffer.from(hash, "base64"));

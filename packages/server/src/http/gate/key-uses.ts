@@ -1,6 +1,4 @@
-/**
- * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. Requests note the times in memory, and a timer writes them together.
- */
+/** Stores `last_used_at` and `last_submitted_at` of keys, to the minute, for many requests together. */
 
 import { formatTimestampUs } from "@countersign/core";
 import type { Log, Timers } from "../../ports.ts";
@@ -10,28 +8,24 @@ import { byOrganization } from "../../store/rows/by-organization.ts";
 import type { KeyUses } from "./keys.ts";
 
 const minute_us = 60_000_000;
-/**
- * Time between writes. A key in constant use is still written once a minute at most, because the statement skips
- * minutes that are already stored.
- */
+/** The statement skips minutes that are stored already. */
 const write_after_ms = 15_000;
-/** While the database is unavailable, at most this many times are kept. A lost time is off by a minute. */
+/** While the database is unavailable. A lost time is off by a minute. */
 const pending_max = 50_000;
 
 interface KeyUse {
   readonly org_id: string;
   readonly key_id: string;
   readonly minute: number;
-  /** The key was used to submit intents in this minute, or in an earlier one that is not written yet. */
+  /** In this minute, or in an earlier one that is not written yet. */
   readonly submits: boolean;
 }
 
-/** Creates the notes of one node. */
 export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
   const pending = new Map<string, KeyUse>();
 
-  async function flush(wanted: string | null): Promise<void> {
-    const noted = [...pending.values()].filter(({ org_id }) => wanted === null || org_id === wanted);
+  async function flush(only_org_id: string | null): Promise<void> {
+    const noted = [...pending.values()].filter(({ org_id }) => only_org_id === null || org_id === only_org_id);
     for (const { key_id } of noted) pending.delete(key_id);
     for (const [org_id, keys] of byOrganization(noted)) {
       const times = keys.map(({ minute }) => formatTimestampUs(minute * minute_us));

@@ -1,4 +1,3 @@
-/** Tests the promises about keys over HTTP. */
 import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -8,7 +7,7 @@ import { call, httpNode, type TestOrganization, testOrganization } from "../../t
 const { db } = await testDatabase();
 const org: TestOrganization = await testOrganization(db);
 const other: TestOrganization = await testOrganization(db);
-/** Returns the clock of a node that is off by this many seconds. */
+/** A clock that is off by this many seconds. */
 const off = (seconds: number) => ({ now_us: () => (Date.now() + seconds * 1_000) * 1_000 });
 let node: Awaited<ReturnType<typeof httpNode>>;
 beforeAll(async () => {
@@ -289,7 +288,7 @@ describe("expiry", () => {
     const { api_key } = await org.key({ expires_us: expires_ms * 1_000 });
     const submit = async ({ url }: { url: string }) =>
       (await call(url, "POST", "/v1/intents", { key: api_key, body: intent })).status;
-    // A node's first request reads the key, the second one finds it in memory.
+    // The first request reads the key, the second finds it in memory.
     for (const each of [...nodes, ...nodes]) expect(await submit(each)).toBe(201);
     for (const each of nodes) await expect.poll(() => submit(each)).toBe(401);
     expect(Date.now()).toBeGreaterThanOrEqual(expires_ms);

@@ -1,12 +1,11 @@
 /**
  * Finds the caller of the X-API-Key header.
  *
- * Every operation reads the key from the database, except the submission of one intent. That operation takes a known
- * key from memory, because its commit checks the key's epoch and refuses decisions under an older one. So a revoked key
- * fails on every node from the moment the revocation commits, although no node is notified.
+ * Every operation reads the key from the database, except the submission of one intent. That one may use memory,
+ * because its commit checks the key's epoch. So a revoked key fails on every node once the revocation commits.
  *
- * The database says whether a key has expired, and how long a valid one has left. A key stays in memory at most this
- * long, measured by the monotonic clock from before it was read. So the node's wall clock does not matter.
+ * The database says how long a key is still valid. Memory keeps it no longer, by the monotonic clock, so the node's
+ * wall clock does not matter.
  */
 import { open_mode_org_id } from "@countersign/contract";
 import { bindingsOf, equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
@@ -18,19 +17,17 @@ import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
 import type { KeyReader } from "./key-reader.ts";
 import { type Known, reload, remember } from "./known.ts";
 
-/** Records when each key was used. The times are written to the minute, outside the hot path. */
 export interface KeyUses {
   /** `submits`: the request submits intents. */
   note(org_id: string, key_id: string, now_us: number, submits: boolean): void;
-  /** Writes the times of an organization's keys (null: of all keys) that are not written yet. */
+  /** Null: of all keys. */
   flush(org_id: string | null): Promise<void>;
 }
 
 const known_max = 20_000;
-/** After this time a key is read again, because the monotonic clock stops while a machine sleeps. */
+/** The monotonic clock stops while a machine sleeps. */
 const known_ms_max = 60_000;
 
-/** The callers of one node. */
 export class Keys implements Callers {
   readonly #reader: KeyReader;
   readonly #clock: Clock;
@@ -45,7 +42,7 @@ export class Keys implements Callers {
     this.#agreement = agreement;
   }
 
-  /** Returns a caller from memory: possibly revoked or bound meanwhile, never expired. Undefined: the key must be read. */
+  /** Returns a caller from memory: possibly revoked or bound meanwhile, never expired. Undefined: not in memory. */
   recall(key: string, now_us: number): Known | undefined {
     const known = this.#known.get(hashApiKeyText(key));
     if (known === undefined) return undefined;
@@ -53,7 +50,7 @@ export class Keys implements Callers {
     return known;
   }
 
-  /** Reads the caller of a key from the database. `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
+  /** `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
   async identify(key: string, submits = false): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
     return this.#read(hashApiKeyText(key), submits);
@@ -63,7 +60,7 @@ export class Keys implements Callers {
     return this.#uses.flush(org_id);
   }
 
-  /** Returns the caller without a key: open mode's admin while open mode is on. Faults: missing_api_key. */
+  /** Faults: missing_api_key. */
   async openMode(): Promise<Known> {
     const { key_ever_created, auth_epoch } = await this.#reader.openMode();
     if (key_ever_created || auth_epoch === null) throw new Fault("missing_api_key");
@@ -74,7 +71,7 @@ export class Keys implements Callers {
     });
   }
 
-  /** See `Callers`. Callers with a session are read again in the same way. */
+  /** See `Callers`. The same for callers with a session. */
   reload(caller: Caller): Promise<Caller> {
     return reload(caller);
   }

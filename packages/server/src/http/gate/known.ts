@@ -1,24 +1,21 @@
-/** The gate's record of callers with keys or sessions. */
 import type { Caller } from "../../operations/shared/caller.ts";
 import type { RateLimits } from "../answer/rate-limit.ts";
 
-/** A caller with its budget, and a function that reads it again. */
 export interface Known {
   readonly caller: Caller;
   readonly limits: RateLimits;
-  /** Reads the caller's current state from the database. */
+  /** Reads the caller from the database. */
   readonly again: () => Promise<Known>;
 }
 
 const ofCaller = new WeakMap<Caller, Known>();
 
-/** Stores how to read a caller again. */
 export function remember(known: Known): Known {
   ofCaller.set(known.caller, known);
   return known;
 }
 
-/** See `Callers`. Called if the commit of a decision found another epoch, or before a refusal from memory. */
+/** See `Callers`. */
 export async function reload(caller: Caller): Promise<Caller> {
   const known = ofCaller.get(caller);
   if (known === undefined) throw new Error("this caller did not come through the gate");

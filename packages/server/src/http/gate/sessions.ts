@@ -1,6 +1,5 @@
 /**
- * Finds the caller of a session cookie. Every request reads the session from the database, so an ended session fails on
- * every node from the moment its end commits.
+ * Finds the caller of a session cookie. Every request reads the session, so an ended one fails on every node at once.
  */
 
 import { findSession, noSession } from "../../operations/people/session.ts";
@@ -8,13 +7,11 @@ import type { Runtime } from "../../operations/runtime.ts";
 import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
 import { type Known, remember } from "./known.ts";
 
-/** The sessions of one node. */
 export interface Sessions {
-  /** Reads the person of a cookie. Faults: missing_api_key. */
+  /** Faults: missing_api_key. */
   identify(token: string): Promise<Known>;
 }
 
-/** Creates the reader of one node. */
 export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgreement): Sessions {
   const limits = rateLimitsUnder(agreement);
   async function identify(token: string): Promise<Known> {

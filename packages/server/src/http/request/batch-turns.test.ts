@@ -5,7 +5,7 @@ import { createBatchTurns } from "./batch-turns.ts";
 
 const turns = () => createBatchTurns(100);
 
-/** Starts work that reports its begin, and ends when the test says so. */
+/** Starts work that ends when the test says so. */
 function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes: number) {
   let begun = false;
   let end = (): void => undefined;
@@ -23,7 +23,7 @@ function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("as many run as fit, to the last byte, and the others in the order of arrival", async () => {
+test("work runs while it fits, to the last byte; the rest waits in the order of arrival", async () => {
   const { within } = turns();
   const [one, two, three, four] = [60, 40, 1, 1].map((bytes) => begin(within, "a", bytes));
   await settled();

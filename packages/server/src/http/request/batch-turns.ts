@@ -1,18 +1,13 @@
 /**
- * Batches of one caller are parsed and decided in turns. Waiting batches are kept as bytes only. With 64 parsed batches
- * of 50 at once, each garbage collection copied all live objects. A decision took 17 % more of the thread's time
- * (measured). Eight such batches at once reach the maximum of decisions a second; four reach less, because the database
- * waits for them. Each caller has its own turns, so callers do not wait for each other.
+ * Decides batches of one caller in turns. Waiting batches are kept as bytes, because each garbage collection copies
+ * parsed ones: 64 at once made a decision 17 % slower.
  */
 
-/** Maximum bytes of concurrent bodies as received: eight batches of 50 of the usual size. A larger batch runs alone. */
+/** Bytes of concurrent bodies: eight batches of 50. Four reach fewer decisions a second. A larger batch runs alone. */
 const turn_bytes_max = 327_680;
 
-/** The turns of one node. */
 export interface BatchTurns {
-  /**
-   * Runs the work when it is its turn, in the order of arrival. `holder` is the caller, `bytes` the size of the batch.
-   */
+  /** In the order of arrival. */
   within<Result>(holder: string, bytes: number, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -21,7 +16,6 @@ interface Line {
   readonly waiting: { readonly bytes: number; readonly go: () => void }[];
 }
 
-/** Creates the turns. */
 export function createBatchTurns(bytes_max = turn_bytes_max): BatchTurns {
   const lines = new Map<string, Line>();
 

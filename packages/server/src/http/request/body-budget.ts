@@ -1,24 +1,20 @@
-/**
- * Limits the large bodies in flight. A body is held as bytes, text and values as long as its request runs. Without a
- * limit, a few dozen batches of the maximum size would use up the memory of the process.
- */
+/** Limits large bodies in flight, because a few dozen batches of the maximum size would use up the memory. */
 import type { ServerResponse } from "node:http";
 import { Fault } from "@countersign/core";
 
-/** Smaller bodies are not counted, because there is room for one on each connection. */
+/** Smaller bodies are not counted. */
 export const large_body_bytes = 65_536;
 /** Eight batches of the greatest size. */
 const under_way_bytes_max = 64 * 1_048_576;
-/** The limit of one caller, which leaves room for others. */
+/** Leaves room for other callers. */
 const of_one_bytes_max = under_way_bytes_max / 4;
 
 let under_way = 0;
 const held = new Map<string, number>();
 
 /**
- * Returns a function that reserves room for the body of one request as it arrives. Its argument is the total that has
- * arrived so far. `holder` keeps the room until the request is answered or closed. The function throws the fault
- * overloaded.
+ * Reserves room for a body as it arrives. The returned function takes the total so far, and throws the fault
+ * overloaded. The room is free again when the response is closed.
  */
 export function roomForBody(response: ServerResponse, holder: () => string): (arrived: number) => void {
   let taken = 0;

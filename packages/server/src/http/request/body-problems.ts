@@ -1,7 +1,6 @@
 import { limits, type Problem } from "@countersign/contract";
 import { contextErrors, Fault, type FaultDetail } from "@countersign/core";
 
-/** A submission with its size as received. */
 export interface Submitted {
   readonly value: unknown;
   readonly bytes: number;
@@ -9,18 +8,20 @@ export interface Submitted {
 }
 
 /**
- * Refuses a body for parts that must not be stored and for its shape, together. The context document of a submission is
- * checked separately if the rest is right. Otherwise its problems are listed beside the others, so that the caller sees
- * all at once. They are omitted for a large submission. Faults: invalid_request.
+ * Refuses a body for its shape and for parts that must not be stored, with all problems together. Omits problems of the
+ * context document if the submission is large. Faults: invalid_request.
  */
 export function refuseProblems(
   unstorable: readonly Problem[],
   of_shape: readonly FaultDetail[],
   submitted: Submitted | null,
 ): never {
-  const told = new Set<unknown>(unstorable.map(({ path }) => path));
+  const reported = new Set<unknown>(unstorable.map(({ path }) => path));
   const others = [...of_shape, ...(submitted === null ? [] : contextProblems(submitted))];
-  const details = [...unstorable.map((problem) => ({ ...problem })), ...others.filter(({ path }) => !told.has(path))];
+  const details = [
+    ...unstorable.map((problem) => ({ ...problem })),
+    ...others.filter(({ path }) => !reported.has(path)),
+  ];
   throw new Fault("invalid_request", { details });
 }
 

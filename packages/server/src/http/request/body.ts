@@ -1,4 +1,3 @@
-/** Reads the body of a request as a JSON value. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
@@ -6,15 +5,13 @@ import { createTurns } from "../../operations/shared/turns.ts";
 import { roomForBody } from "./body-budget.ts";
 
 /**
- * `application/json` without a charset or with UTF-8 (also `utf8`, as some clients write it). Other parameters are
- * ignored. Not a prefix match, because `application/jsonx` is another type.
+ * `application/json` without a charset or with UTF-8 (some clients write `utf8`). `application/jsonx` is another type.
  */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-?8"|utf-?8(?:[; \t]|$)))|$)/i;
 
 /**
- * Returns the bytes of a body of `operation`. Reads nothing that cannot be accepted. `holder`: the caller that a large
- * body counts for. Faults: unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` if the
- * client leaves before its body is complete.
+ * Reads nothing that cannot be accepted. `holder`: the caller that a large body counts for. Faults:
+ * unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` if the client leaves.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -33,22 +30,21 @@ export async function readBody(
     throw faultAt("unsupported_media_type", "", "not_allowed", "Send the body without Content-Encoding.");
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
-  // Without a listener Node answers 100 itself, but a client must pass the gate first.
+  // A client must pass the gate before it gets a 100.
   if (headers.expect !== undefined) response.writeContinue();
   const sent = await readBytes(request, bytes_max, roomForBody(response, holder), holder);
   return sent.length === 0 && (operation.body_optional ?? operation.body === undefined) ? Buffer.from("{}") : sent;
 }
 
-/** Returns true if the head of a request says that no body follows. */
 export function hasNoBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
 }
 
-/** The client closed the connection, or was disconnected for being slow, before its request was complete. */
+/** The client left, or was disconnected for being slow. */
 export class ClientGone extends Error {}
 
-/** Reads the body. `takeRoom` is called with the bytes that have arrived, before they are kept. */
+/** Calls `takeRoom` with arrived bytes before they are kept. */
 function readBytes(
   request: IncomingMessage,
   bytes_max: number,
@@ -73,7 +69,7 @@ function readBytes(
     const onEnd = (): void => {
       stop();
       const whole = () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
-      handOn(() => resolve(whole()), bytes, holder());
+      passOn(() => resolve(whole()), bytes, holder());
     };
     const onGone = (): void => {
       stop();
@@ -89,17 +85,14 @@ function readBytes(
 }
 
 /**
- * Bodies that were completed in one turn of the event loop are passed on together, after the last one. One by one,
- * between reads from sockets, a decision took 20 % more time. With all 64 connections in one turn, the database and this
- * thread worked in turns instead of in parallel. That cost 10 % of the decisions, and objects lived longer: 276 MiB
- * resident instead of 192. So at most 16 are passed on in one turn.
+ * Bodies of one turn of the event loop are passed on together, because one by one a decision took 20 % more time. At
+ * most 16, because 64 kept the database and this thread from working in parallel (10 % fewer decisions).
  */
-const handOn = createTurns(16);
+const passOn = createTurns(16);
 
 /**
- * Reads and drops the rest of a refused body, so that a client that is still sending gets the answer. Reads one chunk
- * of each body a turn. Node would read 2 MiB of each connection at once, and a hundred refused batches blocked the
- * thread for 80 ms (measured).
+ * Drops the rest of a refused body, so that a sending client gets the answer. Reads one chunk of each body a turn,
+ * because a hundred refused batches blocked the thread for 80 ms.
  */
 export function dropRest(request: IncomingMessage): void {
   if (request.complete) return;

@@ -1,18 +1,17 @@
-/** Reads the query of a request. An unknown parameter is refused, because `?mod=shadow` must not run live. */
+/** Refuses unknown parameters, because `?mod=shadow` must not run live. */
 import { type FaultDetail, pointerPart } from "@countersign/core";
 import { type Check, compileCheck } from "./validate.ts";
 
-/** The part of a JSON schema that says how to read a text. */
 interface Property {
   readonly type?: unknown;
 }
 
-/** Reads and checks one operation's query. `problems` name the parameter as a JSON Pointer (`/limit`). */
+/** `problems` name the parameter as a JSON Pointer (`/limit`). */
 export type ReadQuery = (url: string) => { readonly query: object } | { readonly problems: readonly FaultDetail[] };
 
 const nothing = { query: Object.freeze({}) };
 
-/** Returns the reader for an operation with this query schema. Undefined: the operation takes no parameters. */
+/** Undefined: the operation takes no parameters. */
 export function queryReader(schema: object | undefined): ReadQuery {
   const closed = schema ?? { type: "object", properties: {}, additionalProperties: false };
   const properties = new Map(Object.entries((closed as { properties: Record<string, Property> }).properties));
@@ -29,7 +28,7 @@ export function queryReader(schema: object | undefined): ReadQuery {
 function read(text: string, properties: ReadonlyMap<string, Property>, check: Check): ReturnType<ReadQuery> {
   const query: Record<string, unknown> = Object.create(null);
   const problems: FaultDetail[] = [];
-  // A question mark is added, because `URLSearchParams` removes the first one: of `??name=a` the parameter is `?name`.
+  // `URLSearchParams` removes the first question mark, but in `??name=a` the parameter is `?name`.
   for (const [name, value] of new URLSearchParams(`?${text}`)) {
     const path = `/${pointerPart(name)}`;
     if (Object.hasOwn(query, name)) problems.push({ path, code: "not_allowed", message: "Give this parameter once." });
@@ -42,7 +41,7 @@ function read(text: string, properties: ReadonlyMap<string, Property>, check: Ch
   return found === null ? { query } : { problems: found };
 }
 
-/** Converts a text to the number or boolean that the schema requires. Other texts stay, and the schema refuses them. */
+/** The schema refuses other texts. */
 function readValue(text: string, type: unknown): unknown {
   if ((type === "integer" || type === "number") && /^-?\d{1,15}(\.\d{1,6})?$/.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";

@@ -1,9 +1,9 @@
-/** Checks that the head of a request can be read in one way only (RFC 9112). */
+/** Refuses heads that can be read in several ways (RFC 9112). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Fault, faultAt } from "@countersign/core";
 
-/** Headers with a single meaning here. Two of one name could be read differently by a proxy. */
+/** A proxy could read two headers of one such name differently. */
 const single = new Set([
   "host",
   "content-type",
@@ -16,36 +16,27 @@ const single = new Set([
   "expect",
 ]);
 
-/** Node silently stops counting headers at its own limit, so this limit must be lower. */
+/** Below Node's limit, at which Node silently stops counting. */
 const headers_max = 100;
 
-/** Longest head of a request. To be set on the server. */
 export const head_bytes_max = 16_384;
 
-/** Node's own limit, to be set on the server. It is one more than ours, so that too many headers are detected. */
 export const nodeHeadersMax = headers_max + 1;
 
-/**
- * Valid values of a Host header: a name or an address, with or without a port. See RFC 9112, section 3.2, and RFC 3986,
- * section 3.2.
- */
+/** See RFC 9112, section 3.2, and RFC 3986, section 3.2. */
 const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
 /** Connections on which no further request is read. */
 const doubtful = new WeakSet<Socket>();
 
-/**
- * Returns true if an earlier request of the same connection had an ambiguous head. The bytes after it may be a part of
- * that request.
- */
+/** True: an earlier head was ambiguous, so these bytes may be a part of that request. */
 export function followsDoubt({ socket }: IncomingMessage): boolean {
   return doubtful.has(socket);
 }
 
 /**
- * Returns the problem of a request's head, or null. With a fault, its connection ends after the answer. A proxy that
- * reads such a head differently expects the request to end elsewhere, so the following bytes are not a reliable
- * request. See RFC 9112, sections 6.1 and 6.3.
+ * Null: no problem. After a fault the connection ends, because a proxy may read another end of the request. See RFC
+ * 9112, sections 6.1 and 6.3.
  */
 export function headFault(request: IncomingMessage, response: ServerResponse): Fault | null {
   const fault = faultOfHead(request);
@@ -55,10 +46,7 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
   return fault;
 }
 
-/**
- * Checks the head without a side effect. Node 20 itself accepts two Host headers, a Host without a name, absolute
- * targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any number of headers (measured).
- */
+/** Refuses what Node 20 accepts, such as two Host headers or `Transfer-Encoding: gzip, chunked`. */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");

@@ -1,22 +1,18 @@
-/** Limits how long answers stay in memory for clients that read little or nothing. */
+/** Limits how long answers wait for clients that do not read. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * A client may read nothing for this long. The operating system buffers up to 4 MB for a client and asks for more when
- * a third of that is read. So a client that reads 5 KB/s steadily makes progress every four minutes. The socket's timer
- * compares with its last check, so a client may have up to twice this time.
+ * Longest time without reading. A steady client with 5 KB/s makes progress every four minutes, because the operating
+ * system buffers 4 MB.
  */
 const calm_ms_max = 300_000;
-/** The limit when more than `calm_bytes_max` of the process's answers wait to be read. */
+/** The limit while more than `calm_bytes_max` of answers wait. */
 const pressed_ms_max = 30_000;
-/**
- * The same limit for an answer that comes after others on its connection, because the client may still wait for those.
- */
+/** The same for an answer behind others on its connection. */
 const pressed_behind_others_ms_max = 120_000;
 const calm_bytes_max = 64 * 1_048_576;
 
-/** The waiting answers of one connection. */
 interface Backlog {
   answers: number;
   bytes: number;
@@ -25,17 +21,14 @@ interface Backlog {
 const backlogs = new WeakMap<Socket, Backlog>();
 let bytes_waiting = 0;
 
-/**
- * Closes the connection of a client that does not read an answer of this many bytes. Otherwise the answer would stay in
- * memory forever. Costs nothing if the operating system took the whole answer at once.
- */
+/** Closes the connection of a client that does not read an answer of this many bytes. */
 export function limitUnread(response: ServerResponse, bytes: number): void {
   if (response.socket !== null && response.req.socket.writableLength === 0) return;
-  // Must come before Node sets the limit of an idle connection. A pending answer has no limit.
+  // Before Node sets the limit of an idle connection. A pending answer has no limit.
   response.prependOnceListener("finish", startLimit(response, bytes));
 }
 
-/** Starts the limit for written bytes. The returned function ends the limit when they are read. */
+/** The returned function ends the limit when the bytes are read. */
 export function startLimit(response: ServerResponse, bytes: number): () => void {
   const { socket } = response.req;
   if (socket.destroyed) return () => undefined;
@@ -48,7 +41,6 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
     if (socket.destroyed) return;
     backlog.answers -= 1;
     grow(backlog, -bytes);
-    // Now the next answer on the connection begins to be sent.
     socket.setTimeout(backlog.answers === 0 ? 0 : patienceOf(response));
     if (backlog.answers === 0) socket.resume();
     else readNoMore(socket, backlog);
@@ -56,8 +48,8 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
 }
 
 /**
- * Stops reading from the socket, because any read restarts its timer, and a client could send an empty line now and
- * then. The stop is delayed, because Node resumes reading at the end of a request and when an answer is read.
+ * Stops reading, because any read restarts the socket's timer. Delayed, because Node resumes reading at the end of a
+ * request.
  */
 function readNoMore(socket: Socket, backlog: Backlog): void {
   setImmediate(() => {

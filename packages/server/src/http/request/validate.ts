@@ -1,9 +1,6 @@
 /**
- * Checks values against the schemas of the contract, and says what to do about each problem.
- *
- * Each schema is compiled twice. One compilation stops at the first problem and runs on every request. The other
- * collects all problems, and runs only on a failed request of limited size. Collecting from a large body blocks the
- * thread: 950 ms for a 1 MiB list of wrong items, 0.03 ms for its first problem (measured).
+ * Compiles each schema twice. One check stops at the first problem and runs on every request. The other collects all
+ * problems of failed requests of limited size: a 1 MiB list of wrong items takes it 950 ms.
  */
 import { limits, name_pattern, nameProblem, type Problem, type ProblemCode } from "@countersign/contract";
 import { type FaultDetail, parseTimestampUs, pointerPart } from "@countersign/core";
@@ -12,21 +9,21 @@ import formats from "ajv-formats";
 
 const settings = {
   ...{ coerceTypes: false, removeAdditional: false, useDefaults: false, strict: false },
-  // Each error contains its value, so that the message can name the invalid character.
+  // Messages name the invalid character of the value.
   verbose: true,
 } as const;
 const first = new Ajv2020(settings);
 const all = new Ajv2020({ ...settings, allErrors: true });
 for (const ajv of [first, all]) {
   formats.default(ajv, ["date", "email", "uri"]);
-  // The package's own format accepts a space for the T and offsets without a colon. RFC 3339 and our parser do not.
+  // The package's own format accepts a space for the T, and offsets without a colon.
   ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 }
 
-/** Returns at most 50 problems of a value, or null. `bytes` is the approximate size of the value as received. */
+/** Returns at most 50 problems, or null. `bytes`: the approximate size as received. */
 export type Check = (value: unknown, bytes: number) => FaultDetail[] | null;
 
-/** Compiles a schema when it is first used, because compiling all of them at the start took 0.25 s. */
+/** At first use, because compiling all schemas at the start took 0.25 s. */
 export function compileCheck(schema: object): Check {
   let valid: ValidateFunction | undefined;
   let collecting: ValidateFunction | undefined;
@@ -42,10 +39,9 @@ export function compileCheck(schema: object): Check {
 
 function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
   const problems = new Map<string, Problem>();
-  // A union reports every branch and itself. The branch that is `null`, the unintended ones and the union itself do not
-  // help the caller.
-  const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
-  for (const error of telling.length > 0 ? ofBranchesMeant(telling, errors) : errors) {
+  // The `null` branch, unintended branches and the union itself do not help the caller.
+  const useful = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
+  for (const error of useful.length > 0 ? ofIntendedBranches(useful, errors) : errors) {
     const problem = problemOf(error);
     const place = `${problem.path} ${problem.code}`;
     if (!problems.has(place)) problems.set(place, problem);
@@ -59,25 +55,25 @@ function isNullBranch(error: ErrorObject): boolean {
 }
 
 /**
- * Removes the errors of union branches that the caller did not intend: of another JSON type, or of another `type`
- * member. If the value fits no branch, all accepted kinds are listed.
+ * Removes errors of branches for another JSON type or another `type` member. If no branch fits, all accepted kinds are
+ * listed.
  */
-function ofBranchesMeant(telling: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
+function ofIntendedBranches(useful: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = new Map(errors.flatMap((error) => (error.keyword === "anyOf" ? [[error.instancePath, error]] : [])));
-  const told: ErrorObject[][] = [];
+  const groups: ErrorObject[][] = [];
   const within = new Map<ErrorObject, ErrorObject[]>();
-  for (const error of telling) {
+  for (const error of useful) {
     const union = unionOf(error, unions);
     const group = union === undefined ? undefined : within.get(union);
     if (group !== undefined) group.push(error);
     else {
       const begun = [error];
-      told.push(begun);
+      groups.push(begun);
       if (union !== undefined) within.set(union, begun);
     }
   }
-  for (const [union, group] of within) group.splice(0, group.length, ...meantOf(group, union));
-  return told.flat();
+  for (const [union, group] of within) group.splice(0, group.length, ...intendedErrors(group, union));
+  return groups.flat();
 }
 
 /** Returns the innermost union whose branch reported the error. */
@@ -89,16 +85,16 @@ function unionOf(error: ErrorObject, unions: ReadonlyMap<string, ErrorObject>): 
   }
 }
 
-function meantOf(group: readonly ErrorObject[], union: ErrorObject): ErrorObject[] {
+function intendedErrors(group: readonly ErrorObject[], union: ErrorObject): ErrorObject[] {
   const branchOf = ({ schemaPath }: ErrorObject) => schemaPath.slice(union.schemaPath.length + 1).split("/", 1)[0];
   const strange = group.filter(
     ({ keyword, instancePath }) =>
       (keyword === "type" && instancePath === union.instancePath) ||
       (keyword === "enum" && instancePath === `${union.instancePath}/type`),
   );
-  const strangers = new Set(strange.map(branchOf));
-  const meant = group.filter((error) => !strangers.has(branchOf(error)));
-  if (meant.length > 0) return meant;
+  const unintended = new Set(strange.map(branchOf));
+  const intended = group.filter((error) => !unintended.has(branchOf(error)));
+  if (intended.length > 0) return intended;
   const [one] = strange;
   if (one === undefined || strange.some(({ keyword }) => keyword !== one.keyword)) return strange;
   const taken = one.keyword === "type" ? "type" : "allowedValues";

@@ -1,4 +1,3 @@
-/** Tests the register of agents and sub-agents over HTTP on two nodes: one changes the register, the other decides. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -26,7 +25,6 @@ const pay = (id: string, amount: number, agent: object = {}) => ({
     payload: { content: { amount } },
   },
 });
-/** Submits to the other node than the one that registers. */
 const submit = async (key: string, body: object) => (await call(urls[1], "POST", "/v1/intents", { key, body })).json;
 const freeze = (of: Reviewed, agent: string) =>
   call(urls[0], "POST", `${path(agent)}/freeze`, {
@@ -57,7 +55,7 @@ describe("the register", () => {
     expect(rest.next_cursor).toBeNull();
   });
 
-  test("tells of one agent what it did, which tools no rule names, its keys, its reviews and what stops it", async () => {
+  test("shows what one agent did, which tools no rule names, its keys, its reviews and what stops it", async () => {
     const of = await open();
     await policy(of, "ask", "params.amount > 10", "escalate");
     await register(of, "lead");
@@ -90,7 +88,7 @@ describe("the register", () => {
     expect(held.decision.escalation_id).toMatch(/^esc_/);
   });
 
-  test("404 for an agent that nobody knows, and for another organization's", async () => {
+  test("404 for an unknown agent, and for another organization's", async () => {
     const [of, other] = [await open(), await open()];
     await register(of, "bot");
     expect((await get(of.reviewer, "bot")).status).toBe(200);
@@ -232,7 +230,7 @@ describe("a sub-agent", () => {
   });
 });
 
-test("for whom an agent acts is a fact: reported by an agent's key, attested by others", async () => {
+test("the person an agent acts for is a fact: reported by an agent's key, attested by others", async () => {
   const of = await open();
   const assurance = async (key: string) => {
     const { intent_id } = await submit(key, pay("bot", 1, { on_behalf_of: "Ann" }));

@@ -1,4 +1,3 @@
-/** The register of agents over HTTP. */
 import { getAgent, listAgents } from "../../operations/agents/read-agents.ts";
 import { registerAgent } from "../../operations/agents/register-agent.ts";
 import type { Runtime } from "../../operations/runtime.ts";

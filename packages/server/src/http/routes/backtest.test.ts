@@ -9,8 +9,7 @@ import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../.
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 
-// Each backtest starts threads from the sources with their own TypeScript loader, which takes seconds on a busy
-// machine.
+// Threads from the sources start slowly on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
@@ -68,7 +67,7 @@ async function policy(key: string, document: object, mode: "live" | "shadow" = "
   return saved.policy_id;
 }
 
-/** Records decisions while everything that affects verdicts changes between them. Resolves with their number. */
+/** Changes everything that affects verdicts. Resolves with the number of decisions. */
 async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }: Reviewed): Promise<number> {
   const packs = (await loadPacks()).packs;
   const membrane = (change: object) =>
@@ -221,7 +220,7 @@ describe("a varied past", () => {
     const loosened = figures.flips.filter(({ from, to }) => from === "escalate" && to === "approve");
     expect(loosened.length).toBeGreaterThan(0);
     expect(loosened.some(({ policies }) => policies.some((name) => name.startsWith("security.")))).toBe(true);
-    // One of the two reviews approved the action. The other review and the overridden block are contradicted now.
+    // One of two reviews approved the action.
     expect(figures.human_agreement).toBeCloseTo(1 / 3);
   });
 });
@@ -336,7 +335,6 @@ describe("a candidate", () => {
       { path: "/candidate/without/3", code: "not_allowed", message: expect.stringContaining("a rule of a pack") },
     ]);
     const other = await testOrganization(database.db);
-    // Names of other organizations count as unknown.
     const stranger = await ask((await other.key()).api_key, { candidate: { without: ["name-of-new"] } });
     expect(stranger.status).toBe(400);
   });

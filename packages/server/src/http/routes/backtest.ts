@@ -1,4 +1,3 @@
-/** Backtests over HTTP: one answer at the end, or lines while it runs. */
 import type { BacktestProgress } from "@countersign/contract";
 import { backtest } from "../../operations/backtests/backtest.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
@@ -16,7 +15,7 @@ export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "
         throw signal.aborted ? new ClientGone() : error;
       });
       if (!wantsLines(headers["accept"])) return { status: 200, body: { backtest: await result } };
-      // A refusal before the first progress has a status of its own.
+      // A refusal before the first progress has its own status.
       await Promise.race([result, news.first]);
       return { status: 200, lines: linesOf(result, news) };
     },
@@ -29,7 +28,7 @@ function wantsLines(accept: string | readonly string[] | undefined): boolean {
   return typeof accept === "string" && /(?:^|,)\s*application\/x-ndjson\s*(?:;|,|$)/i.test(accept);
 }
 
-/** Holds the latest progress. Progress that was not read is replaced. */
+/** Unread progress is replaced. */
 function createNews() {
   let latest: BacktestProgress | null = null;
   let wake: () => void = ignore;
@@ -49,7 +48,7 @@ function createNews() {
       latest = null;
       return taken;
     },
-    /** Resolves when there is progress to read, at once if there already is. */
+    /** Resolves when there is unread progress. */
     some: () =>
       new Promise<void>((resolve) => {
         wake = resolve;

@@ -1,4 +1,3 @@
-/** Tests pushed facts over HTTP, and their effect on decisions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -195,8 +194,8 @@ describe("deciding with pushed facts", () => {
     await pushing;
     expect(pushed).toBeGreaterThan(0);
     expect(submitted.map(({ status }) => status)).toEqual(Array(50).fill(201));
-    // Pushes wait after three stale commits. An earlier push, an earlier read of the state, and each second of a pause
-    // of the machine may add one each.
+    // Pushes wait after three stale commits. An earlier push, an earlier read, and each second of a pause may add one
+    // each.
     for (const { times, seconds } of again) expect(times).toBeLessThanOrEqual(8 + seconds);
     expect(again.some(({ times }) => times > 0)).toBe(true);
   });

@@ -1,4 +1,3 @@
-/** Context over HTTP: try, push, read, remove. */
 import { limits } from "@countersign/contract";
 import { validateContext } from "@countersign/core";
 import {

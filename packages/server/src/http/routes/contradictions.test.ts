@@ -1,4 +1,3 @@
-/** Tests reports that an action was executed without approval. */
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Mail } from "../../ports.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -58,7 +57,7 @@ test("executing a blocked, waiting or withdrawn action raises an alarm; an appro
 test("executing an action that needed a claim raises an alarm without one; the claimer, and operators after a claim, may report", async () => {
   const claim = (intent_id: string) => post(`/v1/intents/${intent_id}/claim`, { nonce: "a-nonce-of-this-process" });
   const approved = async (n: number) => {
-    // Each one is a different action, so that no approval is passed to another.
+    // Different actions, so that no approval is passed on.
     const intent = { ...heldBody.intent, payload: { content: { n } } };
     const { intent_id, escalation_id } = await submitted({ ...heldBody, intent, claim: "required" });
     await post(`/v1/escalations/${escalation_id}/decision`, { outcome: "approve" }, org.reviewer);

@@ -1,4 +1,3 @@
-/** Tests human review over HTTP, on whole nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -311,7 +310,7 @@ describe("the time limit", () => {
     expect(json.decision).toMatchObject({ outcome, status: "final", escalation_status: "timed_out" });
     const { escalation } = (await get(path, short.reviewer)).json;
     expect(escalation.resolution).toMatchObject({ outcome, by: null });
-    // The worker looks every half second. The wait for the decision ends after 30 s.
+    // The worker looks every half second. The wait ends after 30 s.
     expect(Date.parse(escalation.closed_at) - Date.parse(escalation.expires_at)).toBeLessThan(30_000);
   });
 
@@ -325,7 +324,7 @@ describe("the time limit", () => {
     const racing = await reviewedOrganization(db, urls[0], quorum(1));
     const items = await Promise.all(Array.from({ length: 60 }, () => held(racing)));
     const ids = items.map((each) => each.escalation_id);
-    // Some have surely timed out and some have surely been decided before the race begins, on a machine of any speed.
+    // Some have timed out and some are decided before the race begins.
     await deadlineIn(db, ids.slice(0, 10), "0 ms");
     await deadlineIn(db, ids.slice(10, 50), "300 ms");
     const answers = await Promise.all(

@@ -1,4 +1,3 @@
-/** Human review over HTTP. */
 import { cancelEscalation } from "../../operations/escalations/cancel-escalation.ts";
 import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";

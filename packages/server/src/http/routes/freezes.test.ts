@@ -1,4 +1,4 @@
-/** Tests freezes over HTTP on two nodes: one freezes, the other decides. See docs/decisions/0034-freezes.md. */
+/** See docs/decisions/0034-freezes.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { verifyOrganization } from "../../operations/audit/verify-organization.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -16,7 +16,6 @@ beforeAll(async () => {
 const post = (path: string, key: string, body?: unknown) => call(urls[0], "POST", path, { key, body });
 const get = (path: string, key: string) => call(urls[0], "GET", path, { key });
 const plain = (agent_id = "agent-1") => ({ intent: { agent: { id: agent_id }, action: { verb: "read_page" } } });
-/** Decides on the other node than the one that freezes. */
 const submit = async (key: string, body: object = plain(), query = "") =>
   (await call(urls[1], "POST", `/v1/intents${query}`, { key, body })).json.decision;
 
@@ -159,16 +158,16 @@ describe("open reviews under a freeze", () => {
     expect(escalation).toMatchObject({ on_timeout: "block", reviewers: [{ type: "role", id: "admin" }] });
     expect((await decide(of.reviewer, after.escalation_id, "approve")).status).toBe(403);
     expect((await decide(of.admin, after.escalation_id, "approve")).json.escalation.status).toBe("decided");
-    // Another rule escalates this one, too, and any reviewer may vote for that rule. Only approvals by admins count.
+    // Another rule escalates this one, too. Only approvals by admins count.
     const both = await submit(of.agent, heldBody);
     const body = { reviewers: [{ type: "role", id: "reviewer" }] };
     await post(`/v1/escalations/${both.escalation_id}/reassign`, of.operator, body);
     expect((await decide(of.reviewer, both.escalation_id, "approve")).status).toBe(403);
-    // Any reviewer may end the older one with a block. After an unfreeze it could be approved again.
+    // Any reviewer may block the older one. After an unfreeze it could be approved again.
     expect((await decide(of.reviewer, before.escalation_id, "block")).status).toBe(200);
   });
 
-  test("those that nobody can approve say so, alone and in the list, until the freeze ends", async () => {
+  test("reviews that nobody can approve are marked, alone and in the list, until the freeze ends", async () => {
     const of = await held();
     const whys = async (of: Reviewed) => {
       const { escalations } = (await get("/v1/escalations?status=pending", of.reviewer)).json;
@@ -220,7 +219,7 @@ describe("open reviews under a freeze", () => {
 });
 
 describe("a freeze of a key", () => {
-  test("affects its rotations and the keys that it created, and leaves it no way out", async () => {
+  test("affects its rotations and the keys that it created; it cannot create keys, invite people or unfreeze itself", async () => {
     const of = await open();
     const maker = await of.org.key({ role: "admin" });
     const made = (await post("/v1/api-keys", maker.api_key, { role: "agent" })).json;

@@ -1,4 +1,3 @@
-/** Freezes over HTTP. */
 import type { FreezeInput, UnfreezeInput } from "@countersign/contract";
 import { freeze } from "../../operations/freezes/freeze.ts";
 import type { FreezeTarget } from "../../operations/freezes/freeze-subject.ts";

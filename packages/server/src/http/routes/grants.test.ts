@@ -1,4 +1,3 @@
-/** Tests grants over HTTP, on two nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -19,7 +18,7 @@ const send = (method: string, path: string, key: string, body?: unknown, node = 
 const grants = { times_max: 50, hours_max: 24 };
 const holds = { when: "params.amount > 10.0", escalation: { grants } };
 
-/** An organization whose rule `large` holds payments above 10 and permits grants. */
+/** Rule `large` holds payments above 10 and permits grants. */
 async function granting(settings: Parameters<typeof activatePayPolicy>[3] = holds): Promise<Reviewed> {
   const org = await reviewedOrganization(db, urls[0] ?? "", { packs: [], default_verdict: "approve" });
   await activatePayPolicy(urls[0] ?? "", org, "large", settings);

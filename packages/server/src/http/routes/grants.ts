@@ -1,4 +1,3 @@
-/** Grants over HTTP. */
 import { createGrant } from "../../operations/grants/create-grant.ts";
 import { getGrant, listGrants } from "../../operations/grants/read-grants.ts";
 import { revokeGrant } from "../../operations/grants/revoke-grant.ts";

@@ -1,4 +1,3 @@
-/** All routes of this version, by operation. */
 import { BatchItem, openapiDocument } from "@countersign/contract";
 import type { ItemCheck } from "../../operations/intents/submit-batch.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
@@ -31,7 +30,6 @@ import { policyRoutes } from "./policies.ts";
 import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-/** The parts of a node that routes use besides the runtime. */
 export interface RouteDeps {
   readonly runtime: Runtime;
   readonly packs: Packs;
@@ -39,20 +37,18 @@ export interface RouteDeps {
   readonly metrics: Metrics;
   /** Null: GET /metrics answers loopback peers only. */
   readonly metrics_token: string | null;
-  /** Returns true after the service was asked to stop. */
   readonly stopping: () => boolean;
 }
 
-/** Frequent readiness checks use one session, and get an answer even if that session does not respond. */
+/** Readiness checks share one session, and get an answer even if it hangs. */
 const readyLook = { wait_ms: 5_000, past_late: true };
 
-/** Returns the handlers of every operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
   const checkItem: ItemCheck = (item, examine) => {
     const unstorable = examine(item);
     if (unstorable.length === 0 && checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
-    // Computed only after a failure, because the size decides how many problems are collected.
+    // The size decides how many problems are collected.
     const bytes = JSON.stringify(item).length;
     refuseProblems(unstorable, checkBatchItem(item, bytes) ?? [], {
       value: item,

@@ -1,4 +1,3 @@
-/** Tests intents over HTTP on a whole node, from submission to audit. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -20,7 +19,6 @@ const injected = { contract_version: "1", facts: { security: { prompt_injection_
 const submit = (key: string, body: unknown, headers = {}, query = "") =>
   call(url, "POST", `/v1/intents${query}`, { key, body, headers });
 
-/** Creates a live organization, whose default membrane enforces. */
 async function liveOrganization(): Promise<{ org: TestOrganization; admin: string; membrane_id: string }> {
   const live = await testOrganization(db);
   const key = (await live.key()).api_key;
@@ -315,7 +313,7 @@ describe("reading", () => {
     const key = (await own.key()).api_key;
     const ids: string[] = [];
     for (let n = 0; n < 9; n += 1) {
-      // Compressible, because the size on disk must not matter here.
+      // Compressible, because the size on disk must not matter.
       const payload = { content: { text: "x".repeat(n === 4 ? 10 : 1_000_000) } };
       ids.unshift((await submit(key, { intent: { ...intent, payload } })).json.intent_id);
     }

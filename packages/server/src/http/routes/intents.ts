@@ -1,4 +1,3 @@
-/** Intents over HTTP. */
 import { errorCodes } from "@countersign/contract";
 import { claimIntent } from "../../operations/intents/claim-intent.ts";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/intents/read-intents.ts";
@@ -41,7 +40,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
-      // The answer's status does not show failed items. One line for each code, because many may fail alike.
+      // One line for each code.
       for (const [code, fault] of new Map(faults.map((fault) => [fault.code, fault])))
         if (errorCodes[code].status >= 500)
           runtime.log.error({ request_id, code, err: fault.cause ?? fault }, "batch items failed");
@@ -93,7 +92,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
   };
 }
 
-/** Node joins the values of a header that is sent twice, so this is one text, which then is no token. */
+/** Node joins repeated headers to one text, which is no token. */
 function agentTokenOf({ "agent-token": token }: OperationRequest["headers"]): string | undefined {
   return typeof token === "object" ? token.join() : token;
 }

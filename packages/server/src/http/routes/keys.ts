@@ -1,4 +1,3 @@
-/** API keys over HTTP. */
 import { bindKey } from "../../operations/keys/bind-key.ts";
 import { createKey } from "../../operations/keys/create-key.ts";
 import { listKeys } from "../../operations/keys/list-keys.ts";

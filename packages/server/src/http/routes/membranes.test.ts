@@ -1,4 +1,3 @@
-/** Tests membranes over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { lockHead } from "../../store/organizations/heads.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -51,9 +50,9 @@ describe("membranes", () => {
     expect(pages.map((page) => page.length)).toEqual([6, 1]);
   });
 
-  test("an intent may name a membrane from the answer of its creation on, on every node", async () => {
+  test("an intent may name a membrane on every node as soon as its creation is answered", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
-    // Both nodes have loaded the organization before the change.
+    // Both nodes load the organization before the change.
     for (const base of [url, second]) expect((await submit(own, base)).status).toBe(201);
     const made = await call(url, "POST", "/v1/membranes", { key: own, body: { name: "new" } });
     const { membrane_id } = made.json.membrane;

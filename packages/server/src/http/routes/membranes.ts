@@ -1,4 +1,3 @@
-/** Membranes and usage over HTTP. */
 import {
   changeMembrane,
   createMembrane,

@@ -1,4 +1,3 @@
-/** Tests onboarding over HTTP: from nothing to a first decision. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,3 @@
-/** Onboarding over HTTP. */
 import { recommend } from "../../operations/organizations/intake.ts";
 import { quickstart } from "../../operations/organizations/quickstart.ts";
 import type { Runtime } from "../../operations/runtime.ts";

@@ -1,24 +1,21 @@
-/** Health, readiness, metrics, and the API's own description. None needs a key. */
 import { createHash } from "node:crypto";
 import { equalInConstantTime, Fault, faultAt } from "@countersign/core";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** The parts of a node that these operations use. */
 export interface OperatingDeps {
   /**
-   * Returns true if requests can be served: the database accepts writes, its schema fits, the node's clock is close to
-   * the database's, and the service is not stopping.
+   * True: the database accepts writes, its schema fits, the node's clock is close to the database's, and the service is
+   * not stopping.
    */
   readonly ready: () => Promise<boolean>;
   readonly metrics: Metrics;
   /** Null: loopback peers only. */
   readonly metrics_token: string | null;
-  /** openapi.json as text. */
   readonly openapi_text: string;
 }
 
-/** Returns the handlers. Faults: unavailable (getReadiness), forbidden (getMetrics). */
+/** Faults: unavailable (getReadiness), forbidden (getMetrics). */
 export function operatingHandlers(
   deps: OperatingDeps,
 ): Pick<Handlers, "getHealth" | "getReadiness" | "getMetrics" | "getOpenapi"> {
@@ -31,7 +28,7 @@ export function operatingHandlers(
     },
 
     getMetrics: async ({ local, headers }) => {
-      if (!local && !bears(headers["authorization"], deps.metrics_token)) throw notForStrangers();
+      if (!local && !hasToken(headers["authorization"], deps.metrics_token)) throw metricsForbidden();
       return {
         status: 200,
         json_text: await deps.metrics.text(),
@@ -47,17 +44,14 @@ export function operatingHandlers(
   };
 }
 
-function notForStrangers(): Fault {
+function metricsForbidden(): Fault {
   const message =
     "Metrics are for callers on this machine (loopback), and for callers that send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
   return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
-/**
- * Returns true if the header has the token. Compares hashes, so that the time reveals nothing about the token, not even
- * its length.
- */
-function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
+/** Compares hashes, so that timing reveals nothing about the token. */
+function hasToken(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
   const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];
   if (sent === undefined) return false;

@@ -1,4 +1,3 @@
-/** Tests the organization over HTTP: the caller, the counts, the trail. */
 import { createHash } from "node:crypto";
 import { canonicalJson, commitmentTo, leafHash } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -139,7 +138,6 @@ describe("the trail", () => {
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
   });
 
-  /** The members of a record in openapi.json that a reader needs to compute its hash. */
   interface Row {
     readonly actor: { readonly id: string | null };
     readonly at: string;
@@ -177,7 +175,7 @@ describe("the trail", () => {
     const decision = all.filter((row) => row.intent_id === intent_id && row.salt === null);
     expect(decision.map(({ type }) => type)).toEqual(["submitted", "decided"]);
     for (const { leaf } of decision) expect(JSON.parse(leaf)).toMatchObject({ actor: key_id, agent_id: "payer" });
-    // A root covers the previous root and the hashes of the entries since, each once.
+    // A root covers the previous root and the hashes of the entries since.
     let [root, hashes, entries] = ["0".repeat(64), [] as string[], 0];
     for (const row of all) {
       if (row.entry === entries) hashes.push(row.hash);

@@ -1,5 +1,3 @@
-/** The organization as a whole, over HTTP. */
-
 import { readOverview } from "../../operations/membranes/read-overview.ts";
 import { changeSettings, readSettings } from "../../operations/organizations/organization-settings.ts";
 import { listAudit, readCaller } from "../../operations/organizations/read-organization.ts";

@@ -1,4 +1,3 @@
-/** Tests overrides over HTTP, on two nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -17,7 +16,7 @@ const post = (path: string, key: string, body: unknown, node = 0, headers = {}) 
   call(urls[node] ?? "", "POST", path, { key, body, headers });
 const get = (path: string, key: string) => call(urls[0] ?? "", "GET", path, { key });
 
-/** The membrane blocks actions without a matching policy, and one person may override that. */
+/** Blocks actions without a matching policy. One person may override that. */
 const blocking = () => reviewedOrganization(db, urls[0] ?? "", { default_verdict: "block", packs: [] });
 const plain = { intent: blockedBody.intent };
 
@@ -141,7 +140,7 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("counts for any order of keys and spelling of numbers, and members that are not about what happens", async () => {
+  test("counts for the same action with another order of keys, spelling of numbers, summary, session or context", async () => {
     const { agent, action } = plain.intent;
     const content = '"content":{"copies":2.0,"text":"hello"}';
     const summary = '"summary":"once more, please"';
@@ -181,7 +180,7 @@ describe("an override", () => {
     for (const change of ["expires_at = clock_timestamp()", "status = 'revoked'"]) {
       const org = await blocking();
       await override(org, await blocked(org));
-      // The node then knows the override. Otherwise it would decide without it, and again after a stale commit.
+      // The node then knows the override.
       await retry(org, { intent: { ...plain.intent, agent: { id: "agent-2" } } });
       let retried: ReturnType<typeof retry> | undefined;
       await db.system(async (query) => {
@@ -333,7 +332,7 @@ describe("permissions", () => {
     expect((await override(other, shadow)).json.error.code).toBe("override_not_allowed");
   });
 
-  test("a policy that now forbids it does so on every node, also for earlier blocks", async () => {
+  test("a policy that comes to forbid overrides refuses them on every node, also for earlier blocks", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
     const policy = (override: string) => ({
       policy: {

@@ -1,4 +1,3 @@
-/** Overrides over HTTP. */
 import { listOverrides } from "../../operations/overrides/list-overrides.ts";
 import { overrideBlock } from "../../operations/overrides/override-block.ts";
 import { revokeOverride } from "../../operations/overrides/revoke-override.ts";

@@ -1,4 +1,3 @@
-/** Tests packs over HTTP: their list, and the effect and citations of each rule. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { loadPacks } from "../../edge/start/pack-files.ts";
 import { testDatabase } from "../../testing/database/database.ts";

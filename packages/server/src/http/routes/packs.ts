@@ -1,4 +1,3 @@
-/** Packs over HTTP. */
 import { getPack, listPacks, type Packs } from "../../operations/policies/read-packs.ts";
 import type { Handlers } from "../handler.ts";
 

@@ -1,4 +1,3 @@
-/** Tests policies over HTTP: saved, checked, in force on every node, out of force. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -137,7 +136,7 @@ describe("saving", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("409 beside 1,000 policies; a retired one makes room for another", async () => {
+  test("409 for the policy after 1,000; a retired one makes room for another", async () => {
     const full = await testOrganization(db);
     const { api_key } = await full.key();
     const { policy_id } = await save(over("retired-later", 1), api_key);
@@ -283,7 +282,6 @@ describe("in force", () => {
     const { policy_id } = json.policy;
     expect(json.policy.document.tests).toEqual([red]);
     expect(json.diagnostics).toMatchObject([{ path: "/tests/0", code: "test_failed" }]);
-    // The line of the case in the document, written with two spaces of indentation.
     const written = JSON.stringify(json.policy.document, null, 2).split("\n");
     const [{ line, column }] = json.diagnostics;
     expect([written[line - 2]?.trim(), written[line - 1]?.slice(column - 1)]).toEqual(['"tests": [', "{"]);

@@ -1,4 +1,3 @@
-/** Policies over HTTP. */
 import { policySchema } from "@countersign/core";
 import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/policies/change-policy.ts";
 import { createPolicy } from "../../operations/policies/create-policy.ts";

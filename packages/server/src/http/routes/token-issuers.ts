@@ -1,4 +1,3 @@
-/** Token issuers over HTTP. */
 import type { Runtime } from "../../operations/runtime.ts";
 import {
   addTokenIssuer,

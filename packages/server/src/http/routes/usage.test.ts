@@ -1,4 +1,3 @@
-/** Tests usage and quota over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { changePlan } from "../../operations/organizations/change-plan.ts";
 import { testDatabase } from "../../testing/database/database.ts";

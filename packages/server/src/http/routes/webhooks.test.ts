@@ -1,4 +1,3 @@
-/** Tests webhooks over HTTP, from registration to the receiver, on a whole node with real HTTPS. */
 import { execFileSync } from "node:child_process";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
@@ -246,7 +245,7 @@ describe("delivery", () => {
 
   test("a manual retry is a new delivery that names the first; a hundred concurrent clicks are one, under one Idempotency-Key with one answer", async () => {
     let working = false;
-    // A retry stays in progress while its answer is held, so no other request finds it ended.
+    // A retry stays in progress while its answer is held.
     let held: (() => void)[] | undefined;
     const receiver = await testReceiver((response) => {
       const answer = () => response.writeHead(working ? 200 : 500).end();

@@ -1,5 +1,3 @@
-/** Webhooks and their failed deliveries over HTTP. */
-
 import type { Runtime } from "../../operations/runtime.ts";
 import { changeWebhook } from "../../operations/webhooks/change-webhook.ts";
 import { deleteWebhook } from "../../operations/webhooks/delete-webhook.ts";

@@ -1,4 +1,3 @@
-/** Tests actions that their submitter withdraws, and actions whose submitter has left. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";

@@ -1,13 +1,9 @@
-/**
- * A replacement of Citus, which cannot be installed for tests: functions and tables with the names and parameters of Citus
- * 13, which record the calls.
- */
+/** Functions and tables with the names of Citus 13, which record the calls. */
 
-/** An empty schema for the stand-in, on the search path of the database's next sessions. */
+/** Must be on the search path of the database's next sessions. */
 export const citusSchema = `drop schema if exists citus cascade; create schema citus;
   do $$ begin execute format('alter database %I set search_path = public, citus', current_database()); end $$`;
 
-/** The stand-in, without any distributed table. */
 export const citusStandIn = `
   create table citus.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
   create table citus.pg_dist_local_group (groupid integer);

@@ -1,4 +1,3 @@
-/** Creates a database per test file: a clone of the run's migrated template, dropped after the file. */
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type ConnectionOptions, openClient } from "../../store/database/connection.ts";
@@ -7,21 +6,20 @@ import { silentLog } from "../nodes/silent-log.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 import { databaseOf, dropDatabase, type TestServerAccess } from "./test-server.ts";
 
-/** A database that nobody else uses. */
 export interface TestDatabase {
-  /** For code that opens its own sessions (a second node, `migrate`, the command line). */
+  /** For code that opens its own sessions. */
   readonly connection: ConnectionOptions;
   readonly db: Database;
-  /** Collects statistics of tables as their owner, because the role of `db` may not. */
+  /** As the tables' owner, because the role of `db` may not. */
   analyze(tables: string): Promise<void>;
 }
 
-/** Replaces the service's 5 s, because among 100 sessions some wait longer on a busy machine. */
+/** Instead of 5 s, because some of 100 sessions wait longer on a busy machine. */
 const patience_ms = 60_000;
 
 /**
- * Returns a fresh, migrated, empty database for the test file: on `DATABASE_URL`, otherwise on the run's embedded
- * server. Call it at the top of a file or in `beforeAll`. It is dropped after the file's tests.
+ * Returns a fresh, migrated database: on `DATABASE_URL`, otherwise on the run's embedded server. Call it at the top of
+ * a file or in `beforeAll`. Dropped after the file's tests.
  */
 export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
   const access = await testServer();
@@ -37,14 +35,13 @@ async function asOwner(connection: ConnectionOptions, statement: string): Promis
   await client.end();
 }
 
-/** The DATABASE_URL of a test database, for processes. */
 export function databaseUrl(connection: ConnectionOptions): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
   return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
 }
 
-/** Returns a database without tables, for tests of migrations and dumps. It is dropped after the file's tests. */
+/** Returns a database without tables. Dropped after the file's tests. */
 export async function emptyDatabase(): Promise<ConnectionOptions> {
   return createDatabase(await testServer(), "template0");
 }

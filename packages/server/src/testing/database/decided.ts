@@ -1,9 +1,8 @@
-/** Stores any number of decisions, for tests of counts. */
 import type { PipelineMode, Verdict } from "@countersign/contract";
 import type { Database } from "../../store/database/db.ts";
 import { firstIdAt } from "../../store/rows/first-id-at.ts";
 
-/** A decision to store. Absent fields get ordinary values. */
+/** Absent fields get ordinary values. */
 export interface Decided {
   /** RFC 3339. */
   readonly at: string;
@@ -13,13 +12,12 @@ export interface Decided {
   readonly verdict?: Verdict;
   readonly risk_score?: number;
   readonly reasons?: readonly object[];
-  /** The whole document, instead of one with this risk and these reasons. */
   readonly decision?: string;
 }
 
 let stored = 0;
 
-/** Appends the decisions to the organization's history in one commit. Each takes two seqs. Creates a missing head. */
+/** Each takes two seqs. Creates a missing head. */
 export async function addDecided(db: Database, org_id: string, decisions: readonly Decided[]): Promise<void> {
   const rows = decisions.map(({ at, ...given }) => {
     const { membrane_id = "mem_a", agent_id = "a", mode = "live", verdict = "block" } = given;

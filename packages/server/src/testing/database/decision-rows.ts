@@ -1,23 +1,22 @@
-/** Creates row sets as of a submission, for tests of the store and for the simulation. */
 import { createHash } from "node:crypto";
 import type { Ids } from "../../ports.ts";
 import type { CommitWriter, DecisionRows } from "../../store/commit/commit-writer.ts";
 import { decisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
-/** Fields of a row set that matter to a test. Absent ones get ordinary values. */
+/** Absent fields get ordinary values. */
 export interface RowsWanted {
   readonly epochs?: Partial<DecisionRows["epochs"]>;
   readonly mode?: "live" | "shadow" | "test";
   readonly agent_id?: string;
   readonly created_at?: string;
   readonly idempotency_key?: string;
-  /** Distinguishes the caller's request; default: the idempotency key. */
+  /** Default: the idempotency key. */
   readonly request?: string;
   readonly escalate?: boolean;
   readonly event?: boolean;
   readonly membrane_id?: string;
   readonly override_id?: string;
-  /** JSON text instead of an ordinary intent document. */
+  /** JSON text. */
   readonly intent?: string;
 }
 
@@ -90,7 +89,7 @@ function decisionText(decision_id: string, intent_id: string, agent_id: string, 
   });
 }
 
-/** Returns a row set of about 1.7 KB, whose entry is two audit records (three with an escalation). */
+/** About 1.7 KB, two audit records (three with an escalation). */
 export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}): DecisionRows {
   const {
     mode = "live",
@@ -160,7 +159,7 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
   };
 }
 
-/** Commits all at once. Returns the outcomes in order. */
+/** Returns the outcomes in order. */
 export function commitAll(writer: CommitWriter, all: readonly DecisionRows[]) {
   return Promise.allSettled(all.map((rows) => writer.commit(rows)));
 }

@@ -1,4 +1,4 @@
-/** Runs the embedded database in a process, for tests that kill it. Prints one JSON line when it is ready or failed. */
+/** Runs the embedded database, for tests that kill it. Prints one JSON line when it is ready or failed. */
 import { startEmbedded } from "../../store/embedded-postgres/index.ts";
 import { silentLog } from "../nodes/silent-log.ts";
 

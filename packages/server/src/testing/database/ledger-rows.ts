@@ -1,8 +1,7 @@
-/** Writes and reads ledger rows for tests. */
 import type { Db } from "../../ports.ts";
 import type { DecisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
-/** Fields of a decision that matter to a test. Absent ones get ordinary values. */
+/** Absent fields get ordinary values. */
 export interface LedgerDecision {
   readonly type?: never;
   readonly intent_id?: string;
@@ -20,7 +19,6 @@ export interface LedgerDecision {
   readonly data?: unknown;
 }
 
-/** Fields of another change that matter to a test. */
 export interface LedgerChange {
   readonly type: string;
   readonly actor?: string;
@@ -37,15 +35,14 @@ const decision = {
   ...{ verdict: "approve", intent: {}, facts: { origins: [] }, data: {}, intent_salt: no_salt, facts_salt: no_salt },
 };
 
-/** Returns the number of audit records in the row. */
 function recordsOf(row: LedgerDecision | LedgerChange): number {
   if (row.type !== undefined) return 1;
   return 2 + (row.escalation_id === undefined ? 0 : 1) + (row.override_id === undefined ? 0 : 1);
 }
 
 /**
- * Appends rows without hashes to an organization's ledger, in order. Does not change its head. Returns the `seq` of
- * each. `scattered`: writes them in random order, as if rows of many organizations were mixed.
+ * Appends rows without hashes, and returns each `seq`. Does not change the head. `scattered`: in random order, as if
+ * rows of many organizations were mixed.
  */
 export async function ledgerRows(
   db: Pick<Db, "system">,
@@ -78,14 +75,13 @@ export async function ledgerRows(
   });
 }
 
-/** A stored decision, and its place. */
 export interface StoredEntry {
   readonly seq: number;
   readonly entry: number;
   readonly decision: DecisionEntry;
 }
 
-/** Returns an organization's decisions from the ledger, byte for byte, in order. */
+/** Byte for byte. */
 export async function storedDecisions(db: Pick<Db, "system">, org_id: string): Promise<StoredEntry[]> {
   interface Columns extends Omit<DecisionEntry, "salts"> {
     readonly seq: number;

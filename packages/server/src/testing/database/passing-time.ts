@@ -1,7 +1,7 @@
-/** Lets time pass by moving stored times into the past, because tests cannot set the database's clock. */
+/** Moves stored times into the past, because tests cannot set the database's clock. */
 import type { Query } from "../../ports.ts";
 
-/** The tables whose rows expire, each with the column of its ids. */
+/** Tables whose rows expire. */
 const ids = {
   api_keys: "key_id",
   overrides: "override_id",
@@ -10,7 +10,6 @@ const ids = {
   invitations: "invitation_id",
 } as const;
 
-/** Makes one row expire now. */
 export async function expireNow(db: { readonly query: Query }, table: keyof typeof ids, id: string): Promise<void> {
   const rows = await db.query(
     `update ${table} set expires_at = clock_timestamp() where ${ids[table]} = $1 returning true as expired`,
@@ -19,7 +18,7 @@ export async function expireNow(db: { readonly query: Query }, table: keyof type
   if (rows.length !== 1) throw new Error(`${table} has no row ${id}`);
 }
 
-/** Lets time pass for all sessions, mailed links, challenges, invitations, domain claims and used codes. */
+/** Covers sessions, mailed links, challenges, invitations, domain claims and used codes. */
 export async function letPass(db: { readonly query: Query }, seconds: number): Promise<void> {
   const times = {
     sessions: ["created_at", "last_seen_at", "expires_at"],

@@ -1,13 +1,11 @@
-/** Reads PostgreSQL's plans, for tests that count rows and pages. */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
-/** One executed step of a plan, of `explain (analyze, format json)`. */
+/** One executed step of `explain (analyze, format json)`. */
 export interface Plan {
   readonly "Rows Removed by Filter"?: number;
-  /** Average for each execution of the step. */
+  /** Average for each execution. */
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
-  /** The table of a step that reads one. */
   readonly "Relation Name"?: string;
   readonly "Node Type": string;
   readonly "Shared Hit Blocks": number;
@@ -15,10 +13,9 @@ export interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Prefix of a statement to get its plan. */
 export const explain = "explain (analyze, buffers, timing off, format json)";
 
-/** Returns the plan of the one statement that `read` sends. */
+/** Of the one statement that `read` sends. */
 export async function planOf(
   db: Pick<Db, "tenant">,
   org_id: string,
@@ -29,7 +26,7 @@ export async function planOf(
   return only(plans);
 }
 
-/** Returns the same query function, which first adds each statement's plan to `plans`. */
+/** Adds each statement's plan to `plans`. */
 export function explained(query: Query, plans: Plan[]): Query {
   return async (text, params) => {
     const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(`${explain} ${text}`, params);
@@ -38,7 +35,7 @@ export function explained(query: Query, plans: Plan[]): Query {
   };
 }
 
-/** Returns the plan of the one queued statement that `run` sends. */
+/** Of the one queued statement that `run` sends. */
 export async function planOfQueued(
   db: Pick<Db, "queued">,
   run: (db: Pick<Db, "queued">) => Promise<unknown>,
@@ -55,12 +52,12 @@ export async function planOfQueued(
   return only(plans);
 }
 
-/** Returns the most rows that a step returned or removed in one execution. */
+/** Returns the most rows that one step returned or removed in one execution. */
 export function mostRows({ Plans = [], ...plan }: Plan): number {
   return Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...Plans.map(mostRows));
 }
 
-/** Returns the most pages that a step read of the table. */
+/** Returns the most pages of the table that one step read. */
 export function mostPages(table: string, { Plans = [], ...plan }: Plan): number {
   const reads = plan["Relation Name"] === table && plan["Node Type"].includes("Scan");
   const pages = reads ? plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] : 0;

@@ -1,7 +1,7 @@
-/** Counts the overview in memory from a list of decisions, for comparison with figures. */
+/** For comparison with figures. */
 import type { Decided } from "./decided.ts";
 
-/** The window of a recount. Times are on the hour. */
+/** Times are on the hour. */
 export interface RecountedWindow {
   readonly from: string;
   readonly to: string;
@@ -18,7 +18,7 @@ interface ReasonLike {
 
 const hour_ms = 3_600_000;
 
-/** Counts the answer of `readOverview`, for decisions with all members. */
+/** Returns the answer of `readOverview`. */
 export function recount(decisions: readonly Required<Omit<Decided, "decision">>[], window: RecountedWindow) {
   const from_ms = Date.parse(window.from);
   const within = decisions.filter(

@@ -1,4 +1,4 @@
-/** Returns a database's schema as text for a golden file, the same on every PostgreSQL from 15 on. */
+/** A database's schema as text for a golden file, the same on every PostgreSQL from 15 on. */
 import type { Query } from "../../ports.ts";
 
 const relations = `
@@ -42,7 +42,7 @@ const others = `
   union all select 'trigger ' || t.tgname || ' on ' || t.tgrelid::regclass from pg_trigger t where not t.tgisinternal
   order by 1`;
 
-/** Returns one paragraph for each table, by name: columns in order, constraints, indexes, policies. */
+/** One paragraph for each table: columns in order, constraints, indexes, policies. */
 export async function schemaText(query: Query): Promise<string> {
   const paragraphs: string[] = [];
   for (const { name, rls, forced, options } of await query<{

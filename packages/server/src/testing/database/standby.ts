@@ -1,4 +1,4 @@
-/** Starts a primary and a streaming standby that answers queries, both with TCP addresses. */
+/** A primary and a streaming standby that answers queries. */
 import { execFile } from "node:child_process";
 import { appendFile, chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,24 +14,23 @@ type Socket = EmbeddedPostgres["connection"];
 
 const settings = { wal_level: "replica", max_wal_senders: "4", hot_standby: "on" };
 
-/** The two servers. They stop after the test. */
+/** Both stop after the test. */
 export interface Pair {
   readonly primary: EmbeddedPostgres;
-  /** The standby's socket, which bypasses the network. */
+  /** A socket, which bypasses the network. */
   readonly standby: Socket;
   readonly networks: { readonly primary: Network; readonly standby: Network };
-  /** `host:port` of both, through their networks. */
+  /** `host:port`, through their networks. */
   readonly addresses: { readonly primary: string; readonly standby: string };
-  /** Resolves when the standby shows all current commits of the primary. */
+  /** The standby shows all commits of the primary. */
   replayed(): Promise<void>;
   promote(): Promise<void>;
-  /** Kills the standby. */
   kill(): Promise<void>;
-  /** Stops the promoted standby, and starts it as a standby without primary, with its own history. */
+  /** Restarts the promoted standby as a standby without primary, with its own history. */
   demote(): Promise<void>;
 }
 
-/** Opens a pair. `log` gets the standby's log, with each statement if `log_statement` says so. */
+/** `log` gets the standby's log. */
 export async function openPair(log: Log = silentLog, more: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const [of_primary, of_standby] = [await madeDir(), join(await temporaryDir(), "data")];
   // A standby needs a log that was written for standbys.
@@ -79,7 +78,7 @@ function portOf({ connection }: Network): number {
   return connection.port;
 }
 
-/** Starts a server as a standby. Its start ends when it is promoted. */
+/** `start` resolves when the server is promoted. */
 async function startStandby(db_dir: string, socket: Socket, start: () => Promise<EmbeddedPostgres>) {
   const signal = join(db_dir, "standby.signal");
   await writeFile(signal, "");
@@ -101,7 +100,7 @@ async function startStandby(db_dir: string, socket: Socket, start: () => Promise
     promoted,
     async end() {
       if (is_promoted) return (await promoted).stop();
-      // An immediate shutdown: sessions end without notice.
+      // Immediate shutdown: sessions end without notice.
       process.kill(pid, "SIGQUIT");
       await gone(pid);
       await promoted.catch(() => undefined);

@@ -1,4 +1,3 @@
-/** The PostgreSQL server of one vitest run, with a migrated template for test databases. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,26 +7,23 @@ import { migrate } from "../../store/database/migrate.ts";
 import { startEmbedded } from "../../store/embedded-postgres/index.ts";
 import { silentLog } from "../nodes/silent-log.ts";
 
-/** Access data for a test file's databases. */
 export interface TestServerAccess {
-  /** A connection that may create databases. */
+  /** May create databases. */
   readonly admin: ConnectionOptions;
-  /** The connection of tests to their databases: a connection pooler before the same server, or the server itself. */
+  /** A connection pooler before the same server, or the server itself. */
   readonly through: ConnectionOptions;
-  /** The user that owns test databases. */
   readonly owner: string;
-  /** Names of this run's databases begin with `<prefix>_`, so that the run can drop those of killed test files. */
+  /** Names of databases begin with `<prefix>_`, so that the run can drop those of killed test files. */
   readonly prefix: string;
   readonly template: string;
 }
 
-/** A running server. `stop` drops the run's databases, or stops the server if this run started it. */
+/** `stop` drops the run's databases, or stops a server that this run started. */
 export interface TestServer {
   readonly access: TestServerAccess;
   stop(): Promise<void>;
 }
 
-/** Returns a connection to another database of the same server. */
 export function databaseOf(connection: ConnectionOptions, database: string, user?: string): ConnectionOptions {
   if (!("connectionString" in connection)) return { ...connection, database, user: user ?? connection.user };
   const url = new URL(connection.connectionString);
@@ -40,7 +36,7 @@ export async function startTestServer(): Promise<TestServer> {
   const url = process.env["DATABASE_URL"];
   if (url === undefined || url === "") {
     const dir = await mkdtemp(join(tmpdir(), "countersign-test-"));
-    // Test data may be lost, and without fsync a clone costs a third.
+    // Without fsync a clone costs a third.
     const server = await startEmbedded(
       { data_dir: dir, settings: { fsync: "off", max_connections: "200" } },
       silentLog,
@@ -81,7 +77,6 @@ async function dropAll({ admin, prefix }: TestServerAccess): Promise<void> {
   for (const { name } of rows) await dropDatabase(admin, name);
 }
 
-/** Drops a test database with its sessions. */
 export async function dropDatabase(admin: ConnectionOptions, database: string): Promise<void> {
   const client = await openClient(admin, "countersign test");
   await client.query(`drop database if exists ${database} with (force)`);

@@ -1,36 +1,35 @@
-/** A certificate authority for tests, created with openssl once a process. */
+/** Created with openssl once a process. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A server's certificate and key, in PEM. */
+/** In PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** The authority and its certificates; `expired` ended in 2020. */
+/** `expired` ended in 2020. */
 export interface Certificates {
   readonly ca: string;
-  /** For the names receiver.test, slow.test and *.receivers.test and the address 127.0.0.1. */
+  /** For receiver.test, slow.test, *.receivers.test and 127.0.0.1. */
   readonly good: Certificate;
   readonly wrong_name: Certificate;
   readonly expired: Certificate;
   readonly self_signed: Certificate;
 }
 
-/** Certificates of another authority, for receiver.test. */
+/** Of another authority. */
 export interface StrangeCertificates {
   readonly ca: string;
   readonly good: Certificate;
-  /** The same, sent with its authority's certificate. */
+  /** Sent with its authority's certificate. */
   readonly with_authority: Certificate;
   /** Valid from 2090 on. */
   readonly not_yet_valid: Certificate;
 }
 
-/** The functions of an authority. */
 interface Authority {
   readonly ca: string;
   sign(name: string, san: string, dates: readonly string[]): Certificate;
@@ -41,7 +40,6 @@ const days = ["-days", "30"];
 let made: Certificates | undefined;
 let strange: StrangeCertificates | undefined;
 
-/** The same certificates on every call. */
 export function testCertificates(): Certificates {
   made ??= withAuthority(({ ca, sign, selfSigned }) => ({
     ca,
@@ -53,7 +51,6 @@ export function testCertificates(): Certificates {
   return made;
 }
 
-/** Returns the same certificates on every call; only tests that need them create them. */
 export function strangeCertificates(): StrangeCertificates {
   strange ??= withAuthority(({ ca, sign }) => {
     const good = sign("good", "DNS:receiver.test", days);

@@ -1,4 +1,3 @@
-/** Organizations whose facts come from the test's receiver, over real HTTPS. */
 import { type ContextSource, limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createHttpOut, type HttpOutOptions } from "../../edge/outgoing/http-out.ts";
@@ -12,21 +11,17 @@ import { whenFileIsDone } from "../when-file-is-done.ts";
 import { testCertificates } from "./certificates.ts";
 import { type AnswerWith, type Receiver, resolveToLoopback } from "./receiver.ts";
 
-/** Open queries on all nodes of the file: the current number and the maximum. */
+/** Open queries on all nodes of the file. */
 export const open = { now: 0, most: 0 };
 
-/**
- * The time limit of a source that never answers. No other timer has this length. So a test node waits patiently for
- * room, and only times out the query.
- */
+/** For a source that never answers. No other timer has this length, so only the query times out. */
 export const short_ms = 211;
-/** Replaces the longest time limit, so that a busy machine does not look like a slow source. */
+/** So that a busy machine does not look like a slow source. */
 const patient_ms = 30_000;
 const timeLimits: ReadonlySet<number> = new Set([limits.context_source_timeout_ms_max, short_ms]);
-/** The URLs of sources registered with `short_ms`. */
+/** Sources registered with `short_ms`. */
 const cutOff = new Set<string>();
 
-/** Returns a node that reaches sources on this machine: names lead to loopback, and it trusts the test's authority. */
 export async function sourceNode(
   database: TestDatabase,
   options: Partial<HttpOutOptions> = {},
@@ -50,15 +45,12 @@ export async function sourceNode(
   });
 }
 
-/** Returns a context document with these facts of `security`, as text. */
 export const facts = (security: object, more: object = {}) =>
   JSON.stringify({ contract_version: "1", facts: { security }, ...more });
-/** Answers with this text as JSON. */
 export const json =
   (text: string, headers: Record<string, string> = {}): AnswerWith =>
   (response) =>
     response.writeHead(200, { "content-type": "application/json", ...headers }).end(text);
-/** The default submission of these tests. */
 export const intent = {
   agent: { id: "agent-1" },
   action: { type: "communication.email", verb: "send_email", target: { type: "person", identifier: "ann" } },
@@ -78,7 +70,6 @@ const clean = {
   },
 };
 
-/** Creates a live organization with the policy above, and functions for its tests. */
 export async function pulling({ db }: TestDatabase, base: string) {
   const org = await reviewedOrganization(db, base);
   const post = (path: string, body: object) => call(base, "POST", path, { key: org.admin, body });
@@ -102,7 +93,7 @@ export async function pulling({ db }: TestDatabase, base: string) {
       call(at, "POST", "/v1/intents", { key: org.agent, headers, body: { intent, ...more } }),
   };
 }
-/** Returns the security facts of a submission and the reasons of missing ones, from its record and its audit trail. */
+/** Security facts, and the reasons of missing ones. */
 export async function outcome(org: Reviewed, made: { json: { intent_id: string; decision: unknown } }, at: string) {
   const { intent_id } = made.json;
   const read = await call(at, "GET", `/v1/intents/${intent_id}`, { key: org.admin });
@@ -115,5 +106,4 @@ export async function outcome(org: Reviewed, made: { json: { intent_id: string; 
     unknown: reasons.flatMap((reason) => reason.unknown_facts),
   };
 }
-/** The fact that the policy requires. */
 export const missing = "facts.security.prompt_injection_detected";

@@ -1,17 +1,15 @@
-/** A UDP name server on this machine with the test's answers. */
 import { createSocket } from "node:dgram";
 import { onTestFinished } from "vitest";
 
-/** Addresses (IPv4), or texts for text queries; a protocol error, or silence. */
 export type NameAnswer = readonly string[] | "unknown" | "failed" | "refused" | "garbled" | "silent";
 
 const codes: Readonly<Record<string, number>> = { garbled: 1, failed: 2, unknown: 3, refused: 5 };
 const type_a = 1;
 const type_txt = 16;
-/** Byte limit of a string in a record. */
+/** Of a string in a record. */
 const string_bytes_max = 255;
 
-/** Starts a name server that ends with the test. `asked` lists names in the order of their IPv4 queries. */
+/** `asked`: names in the order of their IPv4 queries. */
 export async function testNameServer(
   answerOf: (name: string) => NameAnswer,
 ): Promise<{ readonly server: string; readonly asked: string[] }> {
@@ -49,7 +47,6 @@ export async function testNameServer(
   return { server: `127.0.0.1:${socket.address().port}`, asked };
 }
 
-/** Encodes a text for a TXT record: each string after its length. */
 function stringsOf(text: Buffer): number[] {
   const string = text.subarray(0, string_bytes_max);
   return text.length === 0 ? [] : [string.length, ...string, ...stringsOf(text.subarray(string_bytes_max))];

@@ -4,16 +4,14 @@ import { join } from "node:path";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 
 export interface Network {
-  /** The connection to the database over this network. */
   readonly connection: ConnectionOptions;
-  /** Silently stops all traffic on open connections. New ones work unless `new_ones`. */
+  /** Silently stops traffic. New connections work unless `new_ones`. */
   swallow(options?: { readonly new_ones: boolean }): void;
-  /** Number of connections requested. */
   asked(): number;
   close(): Promise<void>;
 }
 
-/** Opens a network before a database. With several, connections take turns. */
+/** With several databases, connections take turns. */
 export async function openNetwork(connection: ConnectionOptions, ...others: ConnectionOptions[]): Promise<Network> {
   const targets = [connection, ...others].map(targetOf);
   const ends = new Set<Socket>();

@@ -1,16 +1,16 @@
-/** Sends requests as bytes on a socket, which no HTTP client would send. */
+/** Sends bytes that no HTTP client would send. */
 import { connect, type Socket } from "node:net";
 
-/** The answer. `statuses` empty: the connection was closed without one. */
+/** `statuses` empty: the connection was closed without an answer. */
 export interface RawAnswer {
-  /** Status of every response on the connection, in order. */
+  /** In order. */
   readonly statuses: readonly number[];
   readonly text: string;
 }
 
 /**
- * Sends bytes and collects the response until the server closes the connection, or is silent for `quiet_ms` after a
- * whole response. Rejects after `wait_ms`, because the server then hangs.
+ * Collects the response until the server closes the connection, or is silent for `quiet_ms` after a whole response.
+ * Rejects after `wait_ms`.
  */
 export function rawRequest(
   port: number,
@@ -36,7 +36,7 @@ export function rawRequest(
           text: Buffer.from(text, "latin1").toString(),
         });
     }
-    // One character for each byte, so that lengths of bodies can be compared.
+    // One character for each byte.
     socket.setEncoding("latin1");
     socket.on("data", (chunk) => {
       text += chunk;
@@ -50,7 +50,7 @@ export function rawRequest(
   });
 }
 
-/** Returns whether the last response is complete. A body of unknown length ends with its last chunk. */
+/** A body of unknown length ends with its last chunk. */
 function isWhole(text: string): boolean {
   const last = text.slice(text.lastIndexOf("HTTP/1.1 "));
   const head_chars = last.indexOf("\r\n\r\n");

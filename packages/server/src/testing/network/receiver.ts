@@ -1,4 +1,4 @@
-/** A webhook receiver on this machine: HTTPS, records requests, answers as the test says. */
+/** A webhook receiver with HTTPS. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -6,33 +6,27 @@ import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
 import { testCertificates } from "./certificates.ts";
 
-/** A received request. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Milliseconds, of `performance.now`. */
+  /** Of `performance.now`. */
   readonly at_ms: number;
   readonly path: string;
 }
 
-/** The receiver. */
 export interface Receiver {
   readonly port: number;
   /** `https://receiver.test:<port>/hook`; `resolveToLoopback` resolves it. */
   readonly url: string;
   readonly received: Received[];
-  /** Number of connections accepted. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** Writes the answer. */
 export type AnswerWith = (response: ServerResponse, received: Received, request: IncomingMessage) => void;
 
-/** Resolves every name to this machine. */
 export const resolveToLoopback = async (): Promise<string[]> => ["127.0.0.1"];
 
-/** Starts a receiver that closes when the calling test is finished. */
 export async function testReceiver(
   answer: AnswerWith = (response) => response.end(),
   certificate: { cert: string; key: string } = testCertificates().good,

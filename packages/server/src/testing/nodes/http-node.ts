@@ -1,4 +1,4 @@
-/** A node's HTTP side on a test database: the real gate and key operations, and stand-ins for all others. */
+/** The real gate and key operations, and stand-ins for all others. */
 
 import { open_mode_org_id, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
@@ -27,7 +27,7 @@ import { checkAnswer, exemptStandIns } from "../answer-check.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** Options of a test's node. Default: a service without settings, with high rate limits. */
+/** Default: a service without settings, with high rate limits. */
 export interface HttpNodeOptions {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -42,7 +42,6 @@ export interface HttpNodeOptions {
 
 const roomy = { intents: 1_000_000, general: 1_000_000, onboarding: 1_000_000 };
 
-/** The node, listening on a port of its own. */
 export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const clock = options.clock ?? createClock();
   const log = options.log ?? silentLog;
@@ -54,7 +53,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)), callers: keys };
   await ensureOpenModeOrganization(runtime);
 
-  /** Commits nothing, but checks the caller's epoch as the commit writer does. */
+  /** Checks the caller's epoch as the commit writer does. */
   const standInCommit: Handler = async ({ caller }) => {
     let current = caller as Caller;
     for (;;) {
@@ -108,14 +107,11 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   return { url, app, metrics, uses, runtime, port: Number(new URL(url).port) };
 }
 
-/** A test organization. */
 export interface TestOrganization {
   readonly org_id: string;
-  /** Creates a key and returns its text and its id. */
   key(more?: Partial<KeyToCreate>): Promise<{ readonly api_key: string; readonly key_id: string }>;
 }
 
-/** Creates an organization in the database. */
 export async function testOrganization(db: Database, clock: Clock = createClock()): Promise<TestOrganization> {
   const runtime = { clock, ids: createIds(createClock()) };
   const org_id = runtime.ids.next("organization");
@@ -130,8 +126,8 @@ export async function testOrganization(db: Database, clock: Clock = createClock(
 }
 
 /**
- * Sends one request and parses a JSON answer. With a cookie the request has the service's own origin, unless `headers`
- * has one. Fails if openapi.json does not describe the answer.
+ * Parses a JSON answer. With a cookie the request has the service's origin, unless `headers` has one. Fails if
+ * openapi.json does not describe the answer.
  */
 export async function call(
   base: string,

@@ -1,4 +1,3 @@
-/** Nodes with people: keeps mails, reads links from them, and sends cookies as browsers do. */
 import { expect } from "vitest";
 import type { NodeParts } from "../../edge/node.ts";
 import type { Clock, Mail } from "../../ports.ts";
@@ -7,7 +6,6 @@ import { letPass } from "../database/passing-time.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
-/** One request of a person. */
 export interface Sent {
   readonly cookie?: string;
   readonly body?: unknown;
@@ -15,19 +13,16 @@ export interface Sent {
   readonly key?: string;
 }
 
-/** The password of everyone in these tests. */
 export const password = "correct horse battery staple";
 
-/** Parts that may differ between the two nodes. */
 type Own = Partial<Pick<NodeParts, "sealer" | "httpOut" | "clock">>;
 
-/** Creates two nodes on one database, for which time can pass. */
 export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
   const mails: Mail[] = [];
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
   let offset_us = 0;
   const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
-  // Any node on the database may send mails, so all share this mailer.
+  // Any node may send mails.
   const parts = { mailer, clock };
   const first = await serviceNode(database, { ...parts, ...own[0] });
   const second = await serviceNode(database, { ...parts, ...own[1] });
@@ -48,7 +43,6 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
     return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] ?? cookie };
   }
 
-  /** Returns the token in the newest mail to an address with a matching subject. */
   async function mailed(to: string, subject: RegExp): Promise<string> {
     await expect.poll(() => mails.some((mail) => mail.to === to && subject.test(mail.subject))).toBe(true);
     const mail = mails.findLast((each) => each.to === to && subject.test(each.subject)) as Mail;
@@ -90,7 +84,7 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
     signedUp,
     joined,
     close: () => Promise.all([first.close(), second.close()]),
-    /** Lets time pass for the nodes' rate windows and for stored times. */
+    /** For the nodes' rate windows and for stored times. */
     advance: async (seconds: number) => {
       offset_us += seconds * 1_000_000;
       await letPass(database.db, seconds);

@@ -1,4 +1,4 @@
-/** A whole node on a test database: real operations, real packs, real commit writer. */
+/** A whole node: real operations, real packs, real commit writer. */
 import { publicHttpsOnly } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -23,18 +23,17 @@ const roomy = {
 
 const backtestThread = builtThread("backtest-thread");
 
-/** For tests that set the node's clock: treats it as the database's. */
+/** Treats the node's clock as the database's. */
 const clockInStep = { offset_s: () => 0, isFarOff: () => false, stop: async () => undefined };
 
 let packs: ReturnType<typeof loadPacks> | undefined;
 
-/** Returns the packs, loaded once for all services of this process. */
 export function sharedPacks(): ReturnType<typeof loadPacks> {
   packs ??= loadPacks();
   return packs;
 }
 
-/** Starts a node on its own port until the file's tests are done. Rate limits are high unless given. */
+/** Runs until the file's tests are done. Rate limits are high unless given. */
 export async function serviceNode(
   { db, connection }: TestDatabase,
   parts: Partial<Omit<NodeParts, "config">> & { readonly config?: Partial<NodeParts["config"]> } = {},

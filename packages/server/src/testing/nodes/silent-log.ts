@@ -1,4 +1,3 @@
-/** A log that writes nothing. */
 import type { Log } from "../../ports.ts";
 
 const nothing = (): void => undefined;

@@ -1,4 +1,3 @@
-/** Two nodes with organizations whose people sign in at a real OpenID provider. */
 import { networkList } from "@countersign/core";
 import { afterAll, expect } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -13,16 +12,12 @@ import { cheapPasswords } from "../people/passwords.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
-/** The nodes' public address. */
 export const public_url = "https://countersign.example";
-/** The password of everyone with an account before. */
 export const password = "correct horse battery staple";
-/** The route prefix of single sign-on. */
 export const path = "/v1/auth/sso";
 
 type Sent = { cookie?: string | undefined; key?: string; body?: unknown; headers?: object; node?: number };
 
-/** Creates the nodes, their requests and their mails. They end with the file's tests. */
 async function nodesWithMails(database: TestDatabase) {
   const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
   afterAll(() => httpOut.close());
@@ -44,7 +39,6 @@ async function nodesWithMails(database: TestDatabase) {
     return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] };
   }
 
-  /** Returns the token in the invitation to an address. */
   async function mailedTo(email: string): Promise<string> {
     const mail = () => mails.findLast(({ to, subject }) => to === email && /^Join/.test(subject));
     await expect.poll(mail).toBeDefined();
@@ -55,14 +49,12 @@ async function nodesWithMails(database: TestDatabase) {
   return { ...domains, clock, passwords: parts.passwords, nodes, mails, send, mailedTo };
 }
 
-/** Creates two nodes on one database, an OpenID provider, and organizations that use it. */
 export async function singleSignOnNodes(database: TestDatabase) {
   const provider = await openIdProvider(`${public_url}/sso/callback`);
   const own = await nodesWithMails(database);
   const { send, clock, prove, mailedTo } = own;
   const password_hash = await own.passwords.hash(password);
   let numbers = 0;
-  /** Makes names unique. */
   const next = () => ++numbers;
 
   async function person(org_id: string, email: string, role: "admin" | "reviewer" = "admin"): Promise<string> {
@@ -72,7 +64,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
     return user_id;
   }
 
-  /** Creates an organization with an admin in its proven domain, and by default single sign-on for the domain. */
+  /** With an admin in its proven domain. */
   async function organization({ configured = true }: { configured?: boolean } = {}) {
     const domain = `company-${next()}.example`;
     const { org_id, key: newKey } = await testOrganization(database.db);
@@ -108,7 +100,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
   const accept = (token: string, more: object = {}) =>
     send("POST", "/v1/auth/invitations/accept", { body: { token, ...more } });
 
-  /** Signs in for the first time: the invited person accepts by mail, then the provider's answer counts. */
+  /** First sign-in: the invited person accepts by mail, then the provider's answer counts. */
   async function join(org_id: string, account: ProviderAccount) {
     const asked = await signIn(org_id, account);
     expect([asked.status, asked.json.error?.details[0].code]).toEqual([403, "mailbox_asked"]);

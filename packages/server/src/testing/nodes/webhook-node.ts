@@ -1,6 +1,4 @@
-/**
- * A node whose webhooks reach receivers on this machine: names lead to loopback, and it trusts the test's authority.
- */
+/** Names lead to loopback, and the node trusts the test's authority. */
 import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import type { NodeParts } from "../../edge/node.ts";
@@ -13,13 +11,10 @@ import { whenFileIsDone } from "../when-file-is-done.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
-/** Retries after 50 ms instead of 5 s and 25 s. */
+/** Instead of 5 s and 25 s. */
 export const quick_terms = { ...standardTerms, waits_ms: [50, 50] };
 
-/**
- * Starts the node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one
- * that hangs.
- */
+/** Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
 export async function webhookNode(
   database: TestDatabase,
   {
@@ -39,7 +34,6 @@ export async function webhookNode(
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
 
-/** Creates an organization with an admin key and functions for tests of webhooks. */
 export async function webhookOrganization({ db }: TestDatabase, url: string) {
   const org = await testOrganization(db);
   const { api_key, key_id } = await org.key();
@@ -50,13 +44,11 @@ export async function webhookOrganization({ db }: TestDatabase, url: string) {
     api_key,
     key_id,
     api,
-    /** Registers a webhook and returns it with its secret. */
     async register(receiver_url: string, more: object = {}) {
       const { status, json } = await api("POST", "", { url: receiver_url, ...more });
       if (status !== 201) throw new Error(JSON.stringify(json));
       return json.webhook as { id: string; secret: string };
     },
-    /** Submits an intent; returns its id. */
     async submit(): Promise<string> {
       const { json } = await call(url, "POST", "/v1/intents", { key: api_key, body: { intent } });
       return json.intent_id;

@@ -1,4 +1,3 @@
-/** Starts the whole service in the test's process. */
 import { onTestFinished } from "vitest";
 import { createLog } from "../../edge/log.ts";
 import { startService } from "../../edge/main.ts";
@@ -6,7 +5,7 @@ import { readConfig } from "../../edge/start/config.ts";
 import { builtThread } from "./built-thread.ts";
 import { sharedPacks } from "./service-node.ts";
 
-/** Starts the service with these settings on its own port until the test is done. `printed` returns its log so far. */
+/** Runs until the test is done. `printed` returns the log. */
 export async function wholeService(env: Readonly<Record<string, string>>) {
   const { PATH = "" } = process.env;
   const config = readConfig({ PATH, HOST: "127.0.0.1", PORT: "0", ...env });

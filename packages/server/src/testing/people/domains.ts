@@ -1,11 +1,7 @@
-/** A DNS in which a test sets the owner of a domain. */
 import { domain_record_label, domain_record_prefix } from "@countersign/contract";
 import type { TxtRecords } from "../../ports.ts";
 
-/**
- * Returns the records, and a function to set them: the organizations that a domain names, or null for silent name
- * servers.
- */
+/** Sets the organizations that a domain names. Null: silent name servers. */
 export function testDomains(): {
   readonly txtRecords: TxtRecords;
   readonly prove: (domain: string, ...org_ids: string[]) => void;

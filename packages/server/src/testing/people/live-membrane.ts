@@ -1,9 +1,8 @@
-/** An organization on a whole node, whose default membrane is live and has no packs. */
+/** An organization whose default membrane is live and has no packs. */
 import type { Role } from "@countersign/contract";
 import type { Database } from "../../store/database/db.ts";
 import { call, testOrganization } from "../nodes/http-node.ts";
 
-/** Creates the organization. `ask` uses the admin's key by default. */
 export async function liveMembrane(db: Database, url: string) {
   const org = await testOrganization(db);
   const { api_key: admin } = await org.key();

@@ -1,11 +1,9 @@
-/** A real OpenID provider on this machine, and the browser of a person who signs in there. */
 import { generateKeyPairSync } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 
-/** The provider's record of a person. */
 export interface ProviderAccount {
   readonly sub: string;
   readonly email?: string;
@@ -15,10 +13,9 @@ export interface ProviderAccount {
 export const client_id = "countersign";
 export const client_secret = "a-client-secret:%&+/=";
 
-/** Starts a provider with one client, whose redirects must begin with `redirect_uri`. Ends with the file's tests. */
+/** Redirects must begin with `redirect_uri`. Ends with the file's tests. */
 export async function openIdProvider(redirect_uri: string, id_token_claims = false) {
   const accounts = new Map<string, ProviderAccount>();
-  /** The next person to sign in. */
   let next = "";
   const requests: string[] = [];
   const server = createServer();
@@ -55,7 +52,6 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
   }
 
   const handle = provider.callback();
-  /** Work before the next answer to a kind of request. */
   const before = new Map<string, () => Promise<unknown>>();
   server.on("request", async (request, response) => {
     const what = `${request.method} ${request.url?.split("?", 1)[0]}`;
@@ -73,15 +69,15 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
 
   return {
     issuer,
-    /** `METHOD /path` of every request to the provider. */
+    /** `METHOD /path` of every request. */
     requests,
-    /** Does work before the next answer to a kind of request (`METHOD /path`); resolves with its result. */
+    /** Does work before the next answer to `METHOD /path`. */
     onNext<T>(what: string, work: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         before.set(what, () => work().then(resolve, reject));
       });
     },
-    /** Signs in at `location` with a fresh browser; returns the provider's redirect address. */
+    /** Uses a fresh browser. Returns the redirect address. */
     async signIn(location: string, account: ProviderAccount): Promise<URL> {
       accounts.set(account.sub, account);
       next = account.sub;

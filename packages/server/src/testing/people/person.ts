@@ -1,4 +1,4 @@
-/** People as stored rows, without passwords, mails and sessions, for tests of statements. */
+/** Stored rows only, without passwords, mails and sessions. */
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import type { Database } from "../../store/database/db.ts";
@@ -7,7 +7,7 @@ import { testOrganization } from "../nodes/http-node.ts";
 
 const ids = createIds(createClock());
 
-/** Creates a person of the organization, by default with a unique address. */
+/** By default with a unique address. */
 export async function testPerson(db: Database, org_id: string, wanted: Partial<Person> = {}): Promise<Person> {
   const user_id = ids.next("user");
   const person: Person = {

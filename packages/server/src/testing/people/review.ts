@@ -1,9 +1,8 @@
-/** A live organization with people, for tests of reviews. */
 import { createClock } from "../../edge/clock.ts";
 import type { Database } from "../../store/database/db.ts";
 import { call, type TestOrganization, testOrganization } from "../nodes/http-node.ts";
 
-/** Keys of one live organization. None was created by another, so each is a different person. */
+/** No key was created by another one, so each is a different person. */
 export interface Reviewed {
   readonly org: TestOrganization;
   readonly membrane_id: string;
@@ -13,7 +12,7 @@ export interface Reviewed {
   readonly reviewer: string;
 }
 
-/** Creates an organization with a live default membrane and a key for each role. `settings` are the membrane's. */
+/** `settings` are the membrane's. */
 export async function reviewedOrganization(db: Database, url: string, settings: object = {}): Promise<Reviewed> {
   const org = await testOrganization(db, createClock());
   const key = async (role: "admin" | "agent" | "operator" | "reviewer") => (await org.key({ role })).api_key;
@@ -31,7 +30,6 @@ export async function reviewedOrganization(db: Database, url: string, settings: 
   return { org, membrane_id, admin, agent, operator, reviewer };
 }
 
-/** Adds a live policy named `name` about the verb `pay`. */
 export async function activatePayPolicy(
   url: string,
   { admin }: Reviewed,
@@ -46,7 +44,7 @@ export async function activatePayPolicy(
   if (activated.status !== 200) throw new Error(activated.text);
 }
 
-/** A body that the pack `security` escalates. */
+/** Escalated by the pack `security`. */
 export const heldBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -59,7 +57,7 @@ export const heldBody = {
   },
 };
 
-/** A body that the pack `security` blocks. */
+/** Blocked by the pack `security`. */
 export const blockedBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -69,7 +67,7 @@ export const blockedBody = {
   context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
 };
 
-/** Moves the deadline of escalations to `interval` from now. */
+/** Moves the deadline to `interval` from now. */
 export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
   await db.system((query) =>
     query(

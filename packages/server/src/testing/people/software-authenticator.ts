@@ -1,27 +1,21 @@
-/** A software authenticator: creates and uses passkeys as a browser does, and lies as a test says. */
+/** Creates and uses passkeys as a browser does, with lies. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 
-/** How an authenticator may misbehave. */
 export interface Lies {
-  /** The page that it reports. */
   readonly origin?: string;
-  /** Whether its user was verified. Default true. */
+  /** Default true. */
   readonly user_verified?: boolean;
-  /** The use counter that it reports. */
   readonly counter?: number;
   readonly challenge?: string;
-  /** The page around the frame of `origin`; null: a frame whose page the browser does not report. */
+  /** The page around the frame of `origin`. Null: a frame whose page the browser does not report. */
   readonly framed_by?: string | null;
-  /** The credential id that it reports. */
   readonly credential_id?: string;
-  /** The person that it reports as the passkey's owner. */
   readonly user_handle?: string;
-  /** Replaces the attestation statement. */
   readonly attestation?: { readonly fmt: string; readonly statement: Map<string, unknown> };
 }
 
-/** A credential in the browsers' JSON form. */
+/** In the browsers' JSON form. */
 export interface Credential {
   readonly id: string;
   readonly rawId: string;
@@ -50,7 +44,6 @@ interface Made {
 const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64url");
 const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest();
 
-/** Creates an authenticator without passkeys, on pages of this origin. */
 export function softwareAuthenticator(home: string) {
   const made = new Map<string, Made>();
 
@@ -68,7 +61,6 @@ export function softwareAuthenticator(home: string) {
   }
 
   return {
-    /** `navigator.credentials.create`, in its JSON form. */
     create(given: object, lies: Lies = {}): Credential {
       const options = given as CreationOptions;
       const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -107,7 +99,7 @@ export function softwareAuthenticator(home: string) {
       };
     },
 
-    /** `navigator.credentials.get`, in its JSON form, with the newest passkey. */
+    /** Uses the newest passkey. */
     get(given: object, lies: Lies = {}): Credential {
       const options = given as RequestOptions;
       const [id, passkey] = [...made].at(-1) as [string, Made];

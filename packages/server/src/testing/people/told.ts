@@ -1,10 +1,9 @@
-/** Reads the events for an organization's webhooks, without a receiver. */
 import { eventTypes } from "@countersign/contract";
 import type { TestDatabase } from "../database/database.ts";
 
 type Db = TestDatabase["db"];
 
-/** Gives the organization a webhook for all events. Its secret cannot be opened, so nothing is ever sent. */
+/** The secret cannot be opened, so nothing is sent. */
 export async function listen(db: Db, org_id: string): Promise<void> {
   await db.query(
     `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
@@ -15,7 +14,7 @@ export async function listen(db: Db, org_id: string): Promise<void> {
   await db.query("update org_heads set webhooks = 1, policy_epoch = policy_epoch + 1 where org_id = $1", [org_id]);
 }
 
-/** Returns the bodies of its events in order, dispatched or not. */
+/** In order, dispatched or not. */
 export async function told<Body>(db: Db, org_id: string): Promise<Body[]> {
   const rows = await db.query<{ body: Body }>(
     `select body from (

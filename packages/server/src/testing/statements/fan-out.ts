@@ -1,11 +1,8 @@
-/**
- * The statements without a single organization, each with its reason (decision 0031). The key is the statement's name,
- * or the function of the store that sends it.
- */
+/** The key is the statement's name, or the function of the store that sends it (decision 0031). */
 
 /**
- * Statements that read rows of several organizations; a distributed database asks all of its places. Results are
- * written for each organization separately. No submission of an intent waits for one of these.
+ * Reads of several organizations, so a distributed database asks all places. Results are written for each organization
+ * separately. No submission of an intent waits for these.
  */
 export const fan_out: Readonly<Record<string, string>> = {
   read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",

@@ -1,7 +1,4 @@
-/**
- * Checks each statement that the program sends in the tests. Fails the test file if a statement does not name its
- * organization and is not in `fan_out`. Ignores the tests' own statements.
- */
+/** Fails a test file if the program sends a statement that does not name its organization and is not in `fan_out`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
@@ -10,10 +7,10 @@ import { migrations_dir } from "../../paths.ts";
 import { fan_out } from "./fan-out.ts";
 import { type Tables, unnamedTables } from "./unnamed-tables.ts";
 
-/** The function of the database that commits decisions. Its first parameter names the organization. */
+/** The first parameter names the organization. */
 const calls = /^select \* from commit_decisions\w*\(\$1, /;
 
-/** Concerns no rows of an organization: transaction control, and changes of the schema. */
+/** Transaction control, and changes of the schema. */
 const notAbout = /^(?:begin|commit|rollback|set|savepoint|do|create|alter|drop|analyze|copy)\b|^--/i;
 
 function readTables(): Tables {
@@ -29,11 +26,11 @@ function readTables(): Tables {
   return { of_organizations, with_org_id: named(/^ {2}org_id /m) };
 }
 
-/** The layer that sends every statement. Its caller has written the statement. */
+/** The layer that sends statements of its callers. */
 const sending = /\/(?:store\/database\/(?:session|session-pool|db)|testing\/statements\/[\w-]+)\.ts/;
 const program = /\/packages\/server\/src\/(?!testing\/)(?![^:]*\.test\.ts)/;
 
-/** Returns the name of the program's function that sends a statement, or null. */
+/** The program's function that sends a statement. */
 function senderIn(stack: string): string | null {
   const frames = stack
     .split("\n")
@@ -44,7 +41,7 @@ function senderIn(stack: string): string | null {
   return /at (?:async )?(?:\w+\.)*(\w+) /.exec(sender)?.[1] ?? sender.trim();
 }
 
-/** State for all files of a worker, because each file reads this module again. */
+/** For all files of a worker. */
 interface Kept {
   readonly seen: Set<string>;
   readonly unproven: string[];
@@ -70,7 +67,7 @@ function prove({ seen, unproven, tables }: Kept, text: string, name: string | un
     unproven.push(`${name ?? sender} (${found.join(", ")}): ${text.replace(/\s+/g, " ").slice(0, 200)}`);
 }
 
-// Behind a pooler statements have no names. Runs without one check the same statements.
+// Behind a pooler statements have no names.
 const is_pooled = (process.env["POOLER_URL"] ?? "") !== "";
 if (shared[kept_as] === undefined && !is_pooled) {
   const kept = { seen: new Set<string>(), unproven: [], tables: readTables() };

@@ -1,6 +1,4 @@
-/** Resolves names in a query to the organization of their rows. */
-
-/** The organization of some rows. Organizations that a statement equates have one root. */
+/** Organizations that a statement equates have one root. */
 export class Org {
   #parent: Org | null = null;
   readonly what: string;
@@ -24,7 +22,7 @@ export class Org {
   }
 }
 
-/** The names of a query, and of the queries around it. Null: rows without an organization. */
+/** Null: rows without an organization. */
 export class Scope {
   readonly rows = new Map<string, Org | null>();
   readonly ctes = new Map<string, Org | null>();
@@ -40,7 +38,7 @@ export class Scope {
     return own === undefined ? this.#outer?.cte(name) : own;
   }
 
-  /** Returns the organization of `<rows>.org_id`, or of `org_id`; null if there is none or several. */
+  /** Null: none or several. */
   organization(rows: string | null): Org | null {
     const own = rows === null ? [...this.rows.values()] : [this.rows.get(rows) ?? null];
     const found = own.filter((org) => org !== null);

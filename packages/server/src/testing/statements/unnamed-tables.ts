@@ -1,27 +1,26 @@
 /**
- * Proves that a statement works on rows of one organization, which a parameter names. A distributed database then sends
- * it to the one place with these rows (decision 0031). Also finds functions that such a database refuses.
+ * Proves that a statement works on rows of one organization, which a parameter names (decision 0031). Also finds
+ * functions that a distributed database refuses.
  */
 import { loadModule, parseSync } from "libpg-query";
 import { Org, Scope } from "./scope.ts";
 
 await loadModule();
 
-/** Tables by the place of their rows: with their organization, or copied everywhere. */
+/** By the place of their rows: with their organization, or copied everywhere. */
 export interface Tables {
   /** `org_id` is the first column of the primary key. */
   readonly of_organizations: ReadonlySet<string>;
   readonly with_org_id: ReadonlySet<string>;
 }
 
-/** A part of the parser's syntax tree. */
 // biome-ignore lint/suspicious/noExplicitAny: the parser has hundreds of types for its parts, of which a few are read here
 type Part = { readonly [name: string]: any };
 
-/** Their results change within a statement. Citus refuses them in changes and deletions. */
+/** Citus refuses these in changes and deletions. */
 const volatile_functions = new Set(["clock_timestamp", "random", "gen_random_uuid", "nextval", "set_config"]);
 
-/** Returns the tables whose organization no single parameter names; empty if the statement is correct. */
+/** Empty: the statement is correct. */
 export function unnamedTables(text: string, tables: Tables): readonly string[] {
   return new Statement(tables).unnamed(text);
 }
@@ -31,9 +30,9 @@ class Statement {
   readonly #used: Org[] = [];
   readonly #parameters = new Map<number, Org>();
   #mixed = false;
-  /** A table that is copied everywhere and written to. */
+  /** Copied everywhere and written to. */
   #copied: string | null = null;
-  /** A function whose result changes, in a change or deletion. */
+  /** In a change or deletion. */
   #volatile: string | null = null;
 
   constructor(tables: Tables) {
@@ -52,7 +51,7 @@ class Statement {
     return [...new Set(unnamed.map(({ what }) => what))];
   }
 
-  /** Returns the organization of a query's rows: its column `org_id`, or the one at `place`. */
+  /** By the column `org_id`, or the one at `place`. */
   #query(query: Part, outer: Scope, place: number | null = null): Org | null {
     const [kind, fields] = Object.entries(query)[0] as [string, Part];
     const scope = new Scope(outer);
@@ -125,7 +124,6 @@ class Statement {
     return target === undefined ? null : this.#organizationOf(target["ResTarget"].val, scope);
   }
 
-  /** Adds the rows of one item of FROM to the names of the query. */
   #from(item: Part, scope: Scope): void {
     const { RangeVar, RangeSubselect, RangeFunction, JoinExpr } = item;
     if (JoinExpr !== undefined) this.#join(JoinExpr, scope);
@@ -159,7 +157,6 @@ class Statement {
     this.#subqueries(join["quals"], scope);
   }
 
-  /** Reads the equalities in a condition. */
   #conditions(condition: Part | undefined, scope: Scope): void {
     const { BoolExpr, A_Expr } = condition ?? {};
     if (BoolExpr?.boolop === "AND_EXPR") for (const each of BoolExpr.args) this.#conditions(each, scope);
@@ -188,7 +185,6 @@ class Statement {
     else one.isSameAs(other);
   }
 
-  /** Returns the organization of an expression, or null. */
   #organizationOf(expression: Part | undefined, scope: Scope): Org | null {
     const { TypeCast, ParamRef, ColumnRef } = expression ?? {};
     if (TypeCast !== undefined) return this.#organizationOf(TypeCast.arg, scope);
@@ -203,7 +199,6 @@ class Statement {
     return scope.organization(rows?.["String"]?.sval ?? null);
   }
 
-  /** Reads the queries inside an expression. */
   #subqueries(part: unknown, scope: Scope): void {
     if (typeof part !== "object" || part === null) return;
     for (const [name, value] of Object.entries(part)) {

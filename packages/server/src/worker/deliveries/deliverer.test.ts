@@ -1,7 +1,3 @@
-/**
- * Tests the turns of organizations at the places of a node. The queue is a count for each organization, without a
- * database.
- */
 import { expect, test } from "vitest";
 import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import type { Db } from "../../ports.ts";
@@ -16,7 +12,7 @@ const settled = async () => {
   for (let n = 0; n < 50; n++) await new Promise(setImmediate);
 };
 
-/** A deliverer, its queue, and attempts that last until the test ends them. The test triggers its looks and timers. */
+/** Attempts last until the test ends them. The test triggers looks and timers. */
 function stage(queue: Record<string, number>) {
   const leases: [org_id: string, count: number][] = [];
   const attempts: { readonly org_id: string; readonly end: () => void }[] = [];
@@ -91,7 +87,7 @@ test("organizations share the places of the node, and the last of them are for t
   const { deliverer, inFlight } = stage({ a: 1_000, b: 1_000, c: 1_000 });
   for (const org_id of ["a", "b", "c"]) deliverer.wake(org_id);
   await settled();
-  // 32 of 40 places are not reserved. Of the others, an organization may use one only up to its fourth attempt.
+  // 32 of 40 places are not reserved. A reserved one is only for an organization's first four attempts.
   const all = Object.values(inFlight()).reduce((sum, n) => sum + n);
   expect(all).toBeGreaterThanOrEqual(32);
   expect(all).toBeLessThanOrEqual(32 + 4);
@@ -129,7 +125,7 @@ test("a look leaves out an organization that an attempt in flight will wake, and
   expect(leases).toEqual([["busy", 20]]);
   await end(20);
   expect([leases.at(-1), inFlight()]).toEqual([["busy", 10], { busy: 10 }]);
-  // Another node dispatched some, so this node knows of no waiting delivery.
+  // Another node dispatched these.
   queue["busy"] = 5;
   timers.shift()?.();
   await settled();

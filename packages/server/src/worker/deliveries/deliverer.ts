@@ -1,19 +1,13 @@
 /**
- * The deliverer, the second of the three machines: leases due deliveries, sends each one once, and hands the attempt to the
- * settler. Each receiver, each organization and the node has a bound for attempts in flight.
- *
- *   one delivery:      due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt, handed to the settler
- *   one organization:  idle ──woken──> waiting ──turn──> leasing ──> idle; attempts run in parallel to this
- *
- * Organizations take turns, and a turn is one statement. A turn claims its room, so two turns at once do not exceed a bound.
+ * The deliverer, the second machine: leases due deliveries and sends each one once. Each receiver, each organization
+ * and the node has a bound for attempts in flight. Organizations take turns, and a turn is one statement. A turn claims
+ * its room, so two turns at once do not exceed a bound.
  *
  * An organization wakes when:
- * - The dispatcher made deliveries, or a person retried one, or the wait before its next attempt is over.
+ * - The dispatcher made deliveries, a person retried one, or the wait before its next attempt is over.
  * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
- * - A bound of the node or of the organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
+ * - A bound prevented a lease. Since then 32 attempts ended, or half of those in flight.
  * - A look found due deliveries, and no attempt in flight will wake the organization.
- *
- * Output: one `Attempt` for each lease.
  */
 import type { Runtime } from "../../operations/runtime.ts";
 import { remembering } from "../../operations/shared/sealer.ts";
@@ -30,16 +24,15 @@ import { type Looks, startLooks } from "./looks.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 import { inTurns, type Turns } from "./turns.ts";
 
-/** Statements at the same time. */
+/** Concurrent statements. */
 const lanes = 2;
-/** After a bound of the node or of an organization prevented a lease, this many attempts must end before the next one. */
+/** After a bound prevented a lease, this many attempts must end before the next one. */
 const lease_after_ends = 32;
-/** A stop does not wait for every attempt: an attempt may take 10 s, and the service must end within 10 s. */
+/** An attempt may take 10 s, but the service must end within 10 s. */
 const stop_wait_ms = 4_000;
 
 type DelivererRuntime = Pick<Runtime, "db" | "clock" | "timers" | "log" | "sealer" | "httpOut">;
 
-/** The deliverer of one node. It calls `settle` with each attempt that ended. */
 export class Deliverer {
   readonly #runtime: DelivererRuntime;
   readonly #courtesy: Courtesy;
@@ -47,22 +40,21 @@ export class Deliverer {
   readonly #shares: ReceiverShares;
   readonly #turns: Turns;
   readonly #looks: Looks;
-  /** When each attempt in flight began, in microseconds since 1970. */
+  /** In microseconds since 1970. */
   readonly #began = new Map<LeasedDelivery, number>();
   /** By organization: webhooks that had more due than room at its latest lease. */
   readonly #more = new Map<string, ReadonlySet<string>>();
-  /** Organizations that a bound kept from a lease; true: its latest turn had places. */
+  /** Organizations without room for a lease. True: the latest turn had places. */
   readonly #blocked = new Map<string, boolean>();
-  /** Attempts that ended, and the number of ended ones when the first of the blocked organizations had its turn. */
+  /** Ended attempts, in total and when the first blocked organization had its turn. */
   #ended = 0;
   #ended_before_block = 0;
   #stopped = false;
-  /** Called when no attempt is in flight. `stop` waits for it. */
+  /** For `stop`: no attempt is in flight. */
   #onIdle: () => void = () => undefined;
-  /** Cancels the timers of deliveries that wait for their next attempt. */
   readonly #cancelWaits = new Set<() => void>();
 
-  /** Starts the deliverer. The first look follows at once. */
+  /** The first look follows at once. */
   constructor(runtime: DelivererRuntime, terms: DeliveryTerms, courtesy: Courtesy, settle: (attempt: Attempt) => void) {
     const { db, log } = runtime;
     this.#runtime = { ...runtime, sealer: remembering(runtime.sealer) };
@@ -84,7 +76,7 @@ export class Deliverer {
     this.#turns.add(org_id);
   }
 
-  /** Must be called when the organization has deliveries that become due after `wait_ms`. */
+  /** Must be called when deliveries become due after `wait_ms`. */
   wakeAfter(org_id: string, wait_ms: number): void {
     if (this.#stopped) return;
     const cancel = this.#runtime.timers.after(wait_ms + 1, () => {
@@ -94,7 +86,7 @@ export class Deliverer {
     this.#cancelWaits.add(cancel);
   }
 
-  /** Begins no more attempts, and waits 4 s for those in flight. Hands the rest to the settler as interrupted. */
+  /** Waits 4 s for attempts in flight, and hands the rest to the settler as interrupted. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#cancelWaits) cancel();
@@ -108,15 +100,12 @@ export class Deliverer {
     this.#began.clear();
   }
 
-  /**
-   * Returns true if the end of an attempt in flight will wake the organization. Without room, another turn would lease
-   * nothing.
-   */
+  /** True: the end of an attempt will wake the organization. Without room, another turn would lease nothing. */
   #willBeWoken(org_id: string): boolean {
     return this.#shares.inFlightOf(org_id) > 0 && (this.#more.has(org_id) || this.#blocked.has(org_id));
   }
 
-  /** Runs one turn of an organization. Returns whether it needs another one. */
+  /** Returns whether the organization needs another turn. */
   async #lease(org_id: string): Promise<boolean> {
     await this.#courtesy.rest();
     if (this.#stopped) return false;
@@ -147,17 +136,14 @@ export class Deliverer {
     this.#blocked.set(org_id, had_turn);
   }
 
-  /**
-   * Wakes the blocked organizations if enough attempts ended. A lease of many deliveries costs little more than a lease of one.
-   * Those that had no places come first.
-   */
+  /** A large lease costs little more than a small one. Organizations without places come first. */
   #unblock(): void {
     const ended = this.#ended - this.#ended_before_block;
     if (ended === 0 || (ended < lease_after_ends && ended < this.#shares.in_flight)) return;
     const blocked = [...this.#blocked];
     this.#blocked.clear();
-    for (const wanted of [false, true])
-      for (const [org_id, had_turn] of blocked) if (had_turn === wanted) this.wake(org_id);
+    for (const with_turn of [false, true])
+      for (const [org_id, had_turn] of blocked) if (had_turn === with_turn) this.wake(org_id);
   }
 
   async #send(leased: LeasedDelivery): Promise<void> {
@@ -174,7 +160,7 @@ export class Deliverer {
     }
     const result = attempt?.result ?? null;
     this.#shares.end(leased, result && result.error === null, result?.duration_ms ?? 0, bytes);
-    // After a stop the settler has this attempt already, as interrupted.
+    // After a stop the settler already has this attempt.
     if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
     if (this.#shares.in_flight === 0) this.#onIdle();
     this.#ended += 1;

@@ -1,4 +1,3 @@
-/** Tests the three machines together: waits, independence of receivers, several nodes, crashes, stops. */
 import { limits } from "@countersign/contract";
 import { delivery_waits_ms, formatTimestampUs, networkList } from "@countersign/core";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -24,7 +23,6 @@ const { db } = database;
 const clock = createClock();
 const ids = createIds(clock);
 const sealer = createSealer(Buffer.alloc(32, 7));
-/** The API of all tests. It delivers nothing. */
 const { url: api_url } = await webhookNode(database, {
   sealer,
   deliveries: () => ({ wake: () => undefined, stop: async () => undefined }),
@@ -32,7 +30,6 @@ const { url: api_url } = await webhookNode(database, {
 const organization = () => webhookOrganization(database, api_url);
 const id = (received: Received) => received.headers["x-service-delivery"] as string;
 
-/** Starts the machines of one node. */
 function machines(
   terms: DeliveryTerms = quick_terms,
   timeout_ms: number = limits.delivery_attempt_timeout_ms,
@@ -62,7 +59,6 @@ async function leaseOnceDue(org_id: string, lease_ms: number): Promise<readonly 
   }
 }
 
-/** Writes this many events without decisions and without an intent. */
 async function addEvents(org_id: string, count: number): Promise<void> {
   await db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)
@@ -90,7 +86,7 @@ describe("with the waits of the contract", () => {
     await org.register(receiver.url);
     await org.submit();
     machines(standardTerms);
-    /** Returns when the next attempt is due, after this many have been settled. */
+    /** Returns when the next attempt is due, after this many settlements. */
     const due = async (settled: number) => {
       const row = async () =>
         (
@@ -109,7 +105,6 @@ describe("with the waits of the contract", () => {
       expect(due_us).toBeGreaterThanOrEqual((ended_us[n] as number) + wait_ms * 1_000);
       expect(due_us).toBeLessThanOrEqual((await database_us()) + wait_ms * 1_000);
       expect(receiver.received).toHaveLength(n + 1);
-      // The wait is over, by the database's clock.
       await db.query("update deliveries set due_at = clock_timestamp() where org_id = $1", [org.org_id]);
     }
     expect((await due(3))?.status).toBe("failed");
@@ -119,7 +114,7 @@ describe("with the waits of the contract", () => {
 
 describe("independence", () => {
   test("a receiver that hangs with 500 events delays no other deliveries", async () => {
-    // The receiver hangs longer than the test runs, so a delivery that waits for it never arrives.
+    // A delivery behind it never arrives.
     const hanging = await testReceiver(() => undefined);
     const [slow, fast] = [await organization(), await organization()];
     await slow.register(hanging.url);
@@ -143,7 +138,6 @@ describe("independence", () => {
       wake(org.org_id);
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
-    // The hanging receiver never got more requests at once than its share.
     expect(hanging.received.length).toBeLessThanOrEqual(standardTerms.per_webhook.first);
     await hanging.close();
     await stop();
@@ -179,7 +173,7 @@ describe("several nodes", () => {
     const receiver = await testReceiver();
     await org.register(receiver.url);
     await addEvents(org.org_id, 1_000);
-    // No lease expires, even on a slow machine. Few connections, because each one costs a TLS handshake.
+    // No lease expires, even on a slow machine. Few connections, because each costs a TLS handshake.
     const per_webhook = { first: 8, least: 2, most: 16 };
     const terms = { ...quick_terms, per_webhook, lease_ms: 600_000 };
     for (let node = 0; node < 4; node += 1) machines(terms, 600_000);
@@ -202,7 +196,6 @@ describe("crashes", () => {
     expect(standardTerms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
   });
 
-  /** An organization with one delivery, which is due. */
   async function dueDelivery() {
     const org = await organization();
     const receiver = await testReceiver();
@@ -218,7 +211,6 @@ describe("crashes", () => {
     const [lost] = await lease(org.org_id, 600_000);
     expect(lost).toMatchObject({ org_id: org.org_id, number: 1 });
     expect(await lease(org.org_id, 600_000)).toEqual([]);
-    // The lease has expired, by the database's clock.
     await db.query("update deliveries set due_at = clock_timestamp() where org_id = $1", [org.org_id]);
     machines();
     await expect.poll(() => receiver.received.length).toBe(1);

@@ -1,15 +1,11 @@
 /**
- * Deliveries to webhooks: three machines, and what passes between them.
+ * Deliveries to webhooks in three machines:
  *
  *   event ──> dispatcher ──delivery──> deliverer ──Attempt──> settler ──Settlement──> delivery: ended, or due again
  *   (row)                  (row)                  (in memory)           (written)     (row)
  *
- * - `dispatcher.ts` turns events into deliveries, one for each webhook that must receive the event.
- * - `deliverer.ts` leases due deliveries (`LeasedDelivery`) and sends each one once. Each lease gives one `Attempt`.
- * - `settler.ts` computes a `Settlement` for each attempt, and writes settlements in batches.
- *
- * Events and deliveries are rows, so a node that dies loses none of them. Events wait for the next dispatch. An attempt that
- * was not settled happens again after its lease runs out.
+ * Events and deliveries are rows, so a node that dies loses none of them. Events wait for the next dispatch. An attempt
+ * that was not settled happens again when its lease expires.
  */
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { GiveWay } from "../../ports.ts";
@@ -19,20 +15,17 @@ import { type DeliveryTerms, standardTerms } from "./delivery-terms.ts";
 import { startDispatcher } from "./dispatcher.ts";
 import { startSettler } from "./settler.ts";
 
-/** The machines of one node. */
 export interface Deliveries extends DeliveryLoop {
-  /** Begins no more attempts, and waits 4 s for those in flight. The rest counts as interrupted. Settles all of them. */
+  /** Waits 4 s for attempts in flight, and settles all. The rest counts as interrupted. */
   stop(): Promise<void>;
 }
 
-/** The parts of the node that the machines use. */
 export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
   readonly metrics: DeliveryMetrics;
-  /** Undefined: the machines never wait for requests. */
+  /** Undefined: the machines never wait. */
   readonly giveWay?: GiveWay;
 };
 
-/** Starts the three machines. */
 export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = standardTerms): Deliveries {
   const courtesy = courtesyOf(runtime.giveWay);
   const settler = startSettler(

@@ -1,15 +1,13 @@
 /**
- * The dispatcher, the first of the three machines: turns committed events into deliveries, one for each webhook that must
- * receive the event. Events and deliveries are rows in the database, so a lost wake-up costs time and never an event.
+ * The dispatcher, the first machine: turns committed events into deliveries, one for each webhook that must receive the
+ * event. Both are rows, so a lost wake-up costs time and never an event.
  *
- *   one organization:  idle ──woken, 5 ms──> waiting ──turn──> dispatching ──no events left──> idle
- *                      idle ──look─────────> waiting <──events left── dispatching
+ *   idle ──woken, 5 ms──> waiting ──turn──> dispatching ──no events left──> idle
+ *   idle ──look─────────> waiting <──events left── dispatching
  *
- * Organizations take turns, and a turn is one statement. If several organizations wait, a turn has a share of the events of a
- * statement, so a backlog of one organization does not delay another one's single event.
- *
- * Woken by: a call after a commit of this node; a look, because a call may be lost.
- * Output: rows. The machine also calls `made` after each statement that made deliveries, to wake the deliverer.
+ * Organizations take turns, and a turn is one statement. If several wait, each turn has a share of the events, so one
+ * backlog does not delay another organization's event. A commit of this node wakes its organization. A look finds
+ * organizations whose call was lost.
  */
 import { formatTimestampUs } from "@countersign/core";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -18,14 +16,13 @@ import type { Courtesy } from "./courtesy.ts";
 import { startLooks } from "./looks.ts";
 import { inTurns } from "./turns.ts";
 
-/** All calls of `wake` within this time lead to one dispatch, because a busy API calls it for every decision. */
+/** A busy API calls `wake` for every decision. */
 const gather_ms = 5;
-/** Statements at the same time. */
+/** Concurrent statements. */
 const lanes = 2;
-/** The least events of a turn. A statement for one event costs about as much as one for this many. */
+/** A statement for one event costs about as much as one for this many. */
 const least_events = 8;
 
-/** The dispatcher of one node. */
 export interface Dispatcher {
   /** Must be called when the organization has new events. */
   wake(org_id: string): void;
@@ -33,7 +30,6 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** Starts the dispatcher. It calls `made` after each statement that made deliveries. */
 export function startDispatcher(
   { db, ids, clock, timers, log }: Pick<Runtime, "db" | "ids" | "clock" | "timers" | "log">,
   courtesy: Courtesy,

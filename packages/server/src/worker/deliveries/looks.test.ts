@@ -1,4 +1,3 @@
-/** Tests the pauses between looks, and a look after a failed one. */
 import { expect, test } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { startLooks } from "./looks.ts";

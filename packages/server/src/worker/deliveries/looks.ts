@@ -1,23 +1,16 @@
-/**
- * Looks at all organizations for work that was not reported: of a dead node, of an expired lease, after a restart. A
- * look asks about every organization, so its pause grows with its duration.
- */
+/** Looks at all organizations for work that was not reported: of a dead node, of an expired lease, after a restart. */
 import type { Log, Timers } from "../../ports.ts";
 
-/**
- * The pause between two looks is this many times the duration of the look, within these bounds. One slow look must not
- * end the looks.
- */
+/** The pause is this many times the duration of the look. */
 const pause_looks = 20;
 const pause_ms = { min: 1_000, max: 5_000 };
 
-/** The looks of one machine. */
 export interface Looks {
-  /** Resolves when the current look has ended. No other one follows. */
+  /** No look follows. */
   stop(): Promise<void>;
 }
 
-/** Starts the looks. The first one follows at once. `find` returns organizations, and `found` gets each of them. */
+/** The first look follows at once. */
 export function startLooks(
   { log, timers, clock }: { readonly log: Log; readonly timers: Timers; readonly clock: { now_us(): number } },
   find: () => Promise<readonly string[]>,

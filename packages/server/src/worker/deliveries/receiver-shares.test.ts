@@ -1,4 +1,3 @@
-/** Tests the shares of receivers (growth, halving, memory), and the room of an organization. */
 import { expect, test } from "vitest";
 import { large_bytes } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
@@ -9,7 +8,6 @@ const terms: DeliveryTerms = { slots: 100, reserve: 20, few: 4, per_webhook, per
 const receiver = { org_id: "org_1", webhook_id: "wh_1" };
 const roomAt = (shares: ReceiverShares, org_id = "org_1") => shares.room(org_id, 0);
 
-/** Begins this many attempts, each at another receiver. */
 function begin(shares: ReceiverShares, org_id: string, count: number): void {
   for (let n = 0; n < count; n++) shares.begin({ org_id, webhook_id: `wh_${n}` });
 }
@@ -84,7 +82,7 @@ test("the reserve is for the first attempts of organizations, up to `few` in fli
   expect([shares.placesOf("org_2"), shares.placesOf("org_3")]).toEqual([10, 10]);
   begin(shares, "org_3", 3);
   begin(shares, "org_4", 9);
-  // 18 are free, which is less than the reserve.
+  // 18 are free, less than the reserve.
   expect(["org_1", "org_2", "org_3", "org_4", "org_5"].map((org_id) => shares.placesOf(org_id))).toEqual([
     ...[0, 0, 1, 0, 4],
   ]);

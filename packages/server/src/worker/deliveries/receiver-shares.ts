@@ -1,24 +1,20 @@
 /**
- * Limits the attempts in flight at each receiver. A receiver begins with a small share. Each event that it accepts
- * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all the places that it can
- * use, and a hanging receiver holds few. With a fixed share of 64, 12 hanging receivers would hold every place that is
- * not reserved.
+ * Limits the attempts in flight at each receiver. Each quickly accepted event raises its share by one, and each failure
+ * halves it. With a fixed share of 64, 12 hanging receivers would hold every place that is not reserved.
  */
 import { large_bytes, type Room } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
 
-/** A slower attempt does not raise the receiver's share. */
+/** A slower attempt does not raise the share. */
 const quick_ms = 1_000;
-/** How many shares of receivers with nothing in flight are kept. */
+/** Shares of idle receivers that are kept. */
 const remembered_max = 256;
 
-/** The key of one receiver. */
 interface ReceiverKey {
   readonly org_id: string;
   readonly webhook_id: string;
 }
 
-/** Names one receiver among all organizations. */
 function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
   return `${org_id} ${webhook_id}`;
 }
@@ -30,7 +26,6 @@ interface Share {
   share: number;
 }
 
-/** The attempts in flight on this node by receiver and organization, and the room that is left. */
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
@@ -38,7 +33,7 @@ export class ReceiverShares {
   readonly #large = new Map<string, number>();
   readonly #terms: DeliveryTerms;
   #in_flight = 0;
-  /** Totals of the running leases: attempts that they may begin, and bytes of large bodies. */
+  /** Attempts that running leases may begin, and their bytes. */
   #claimed = 0;
   #claimed_large = 0;
 
@@ -46,20 +41,15 @@ export class ReceiverShares {
     this.#terms = terms;
   }
 
-  /** Attempts in flight at all receivers. */
   get in_flight(): number {
     return this.#in_flight;
   }
 
-  /** Attempts in flight of one organization. */
   inFlightOf(org_id: string): number {
     return this.#organizations.get(org_id) ?? 0;
   }
 
-  /**
-   * Returns how many attempts of an organization may begin, by the bounds of the node and of the organization. The reserve is for
-   * its first attempts in flight, up to `few`.
-   */
+  /** Returns how many attempts may begin. The reserve is for the organization's first attempts, up to `few`. */
   placesOf(org_id: string): number {
     const { slots, reserve, few, per_organization } = this.#terms;
     const own = this.inFlightOf(org_id);
@@ -68,8 +58,8 @@ export class ReceiverShares {
   }
 
   /**
-   * Returns the room for one lease of an organization. If others wait for a turn, the lease gets a share of the places.
-   * The share is at least `few`, because each lease is a statement.
+   * Returns the room for one lease. If others wait, it is a share of at least `few` places, because each lease is a
+   * statement.
    */
   room(org_id: string, others_waiting: number): Room {
     const { few, lease_ms, per_webhook } = this.#terms;
@@ -102,16 +92,13 @@ export class ReceiverShares {
     return { large_bytes: room, lone_bytes: all === 0 ? Number.MAX_SAFE_INTEGER : Math.max(0, left) };
   }
 
-  /**
-   * Returns true if half of the receiver's share is free. A lease of many deliveries costs little more than a lease of
-   * one.
-   */
+  /** Half of the share, because a large lease costs little more than a small one. */
   hasRoom(receiver: ReceiverKey): boolean {
     const known = this.#shares.get(receiverKey(receiver));
     return known === undefined || known.n * 2 <= known.share;
   }
 
-  /** Counts a new attempt. `large_bytes`: the body's bytes if it is large, else 0. */
+  /** `large_bytes`: the body's bytes if it is large, else 0. */
   begin(receiver: ReceiverKey, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key) ?? { receiver, n: 0, share: this.#terms.per_webhook.first };
@@ -122,10 +109,7 @@ export class ReceiverShares {
     this.#addLarge(receiver, large_bytes);
   }
 
-  /**
-   * Counts the end of an attempt. `taken`: whether the receiver accepted the event. Null: nothing was sent, or the
-   * service failed.
-   */
+  /** `taken`: the receiver accepted the event. Null: nothing was sent, or the service failed. */
   end(receiver: ReceiverKey, taken: boolean | null, duration_ms: number, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key);
@@ -151,7 +135,7 @@ export class ReceiverShares {
     else this.#large.set(org_id, sum);
   }
 
-  /** Keeps the share. If there are too many, drops the share of the receiver that was idle longest. */
+  /** If there are too many shares, drops the one that was idle longest. */
   #remember(key: string, share: Share): void {
     this.#shares.set(key, share);
     if (this.#shares.size <= remembered_max) return;

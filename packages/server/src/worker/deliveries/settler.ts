@@ -1,35 +1,29 @@
 /**
- * The settler, the last of the three machines: writes the outcomes of attempts, and when the next attempt is due.
+ * The settler, the last machine: writes the outcomes of attempts, and when the next attempt is due.
  *
- *   one attempt:         gathering (50 ms) ──> settling ──written──> gone
- *                                              settling ──failed──> settling again after 500 ms
- *   one organization:    one batch at a time; attempts that end meanwhile wait for the next batch
- *   the machine:         batches of at most three organizations at a time
+ *   gathering (50 ms) ──> settling ──written──> gone
+ *                         settling ──failed──> settling again after 500 ms
  *
- * Woken by: an attempt that the deliverer hands on.
- * Output: rows. The machine also calls `again` for a delivery that must be sent again, to wake the deliverer after its wait.
+ * An organization has one batch at a time. Attempts that end meanwhile wait for the next batch. At most three
+ * organizations settle at a time. The settler calls `again` for a delivery that must be sent again.
  */
 import type { DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
 import type { Courtesy } from "./courtesy.ts";
 
-/**
- * Attempts wait this long for others, because a settlement is not urgent and a batch costs little more than one
- * attempt.
- */
+/** A batch costs little more than one attempt. */
 const gather_ms = 50;
 const retry_ms = 500;
 const organizations_max = 3;
 
-/** The settler of one node. */
 export interface Settler {
   add(attempt: Attempt): void;
-  /** Settles the waiting attempts, and resolves after that. Does not retry a settlement that fails. */
+  /** Settles the waiting attempts, without retries. */
   stop(): Promise<void>;
 }
 
-/** Starts the settler. It calls `again` with the wait before the next attempt of a delivery. `waits_ms` replaces the waits of the contract (tests only). */
+/** Calls `again` with the wait before a delivery's next attempt. */
 export function startSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
   courtesy: Courtesy,
@@ -37,9 +31,9 @@ export function startSettler(
   waits_ms?: readonly number[],
 ): Settler {
   const { timers, metrics, log } = runtime;
-  /** Attempts that wait for the next batch, by organization. */
+  /** By organization. */
   const gathered = new Map<string, Attempt[]>();
-  /** Batches under way, by organization. */
+  /** By organization. */
   const settling = new Map<string, Promise<void>>();
   let cancelGather: (() => void) | null = null;
   let stopped = false;
@@ -82,8 +76,7 @@ export function startSettler(
       } catch (error) {
         log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
-        // Retries the batch. If a lease expires before that, the settlement changes nothing, and the attempt happens
-        // again.
+        // If a lease expires before the retry, the settlement changes nothing, and the attempt happens again.
         await new Promise<void>((resolve) => void timers.after(retry_ms, resolve));
       }
     }

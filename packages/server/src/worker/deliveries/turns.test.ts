@@ -1,9 +1,7 @@
-/** Tests the order of turns, how many run at once, failures, and the end. */
 import { expect, test } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { inTurns } from "./turns.ts";
 
-/** Starts turns that last until the test ends them. */
 function held(lanes: number) {
   const begun: string[] = [];
   const ends = new Map<string, (needs_another: boolean) => void>();
@@ -37,7 +35,7 @@ test("an organization that needs another turn waits behind the others, and is in
   expect(begun.at(-1)).toBe("c");
 });
 
-test("as many turns run at the same time as there are lanes, but never two of one organization", async () => {
+test("each lane runs one turn at a time, and never two of one organization", async () => {
   const { turns, begun, end } = held(2);
   for (const org_id of ["a", "a", "a", "b", "c"]) turns.add(org_id);
   expect(begun).toEqual(["a", "b"]);

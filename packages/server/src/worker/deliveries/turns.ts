@@ -1,19 +1,17 @@
 import type { Log } from "../../ports.ts";
 
-/** Runs work for organizations in turns. */
 export interface Turns {
-  /** Puts the organization at the end of the queue, unless it already waits. */
+  /** Unless it already waits. */
   add(org_id: string): void;
-  /** Organizations that wait for a turn. */
   waiting(): number;
-  /** Begins no more turns, and resolves when the running ones have ended. */
+  /** Begins no more turns. */
   stop(): Promise<void>;
 }
 
 /**
- * Gives each waiting organization a turn, in the order of arrival. At most `lanes` turns run at once, and never two of
- * one organization. If `take` resolves to true, the organization goes to the end of the queue. Logs failures and does
- * not retry, because a look finds the organization again.
+ * Gives waiting organizations a turn, in the order of arrival. At most `lanes` turns run at once, never two of one
+ * organization. If `take` resolves to true, the organization waits again. Failures are not retried, because a look
+ * finds the organization again.
  */
 export function inTurns(log: Log, lanes: number, take: (org_id: string) => Promise<boolean>): Turns {
   const queue = new Set<string>();

@@ -1,4 +1,3 @@
-/** Tests passkeys on two nodes, with an authenticator in software instead of a browser. */
 import { randomBytes } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -46,7 +45,6 @@ async function send(method: string, path: string, { cookie, body, headers = {}, 
 }
 
 let numbers = 0;
-/** Creates a signed-in person with their own organization. */
 async function somebody() {
   const org = await testOrganization(database.db);
   const { org_id } = org;

@@ -1,4 +1,3 @@
-/** Passkeys over HTTP. */
 import { isIP } from "node:net";
 import { faultAt } from "@countersign/core";
 import {
@@ -56,8 +55,8 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
 }
 
 /**
- * Returns the site of passkeys. Browsers support them for names only. On a loopback address they work if the page was
- * opened as localhost. Faults: state_conflict.
+ * Browsers support passkeys for names only. On a loopback address the page must be opened as localhost. Faults:
+ * state_conflict.
  */
 function passkeySite(public_url: string, host: OperationRequest["headers"][string]): PasskeySite {
   const { protocol, hostname, port, origin } = new URL(public_url);

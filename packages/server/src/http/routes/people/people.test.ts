@@ -1,4 +1,3 @@
-/** Tests invitations, roles, and people as reviewers, on whole nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Mail } from "../../../ports.ts";
@@ -167,7 +166,6 @@ describe("invitations and roles", () => {
 
 describe("a person and its keys are one person", () => {
   const payment = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
-  /** Changes an organization's membrane and goes live. */
   async function live(cookie: string, settings: object): Promise<void> {
     const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie })).json.membranes;
     const path = `/v1/membranes/${membrane.membrane_id}`;
@@ -202,7 +200,7 @@ describe("a person and its keys are one person", () => {
     expect((await waiting).json.decision).toMatchObject({ outcome: "approve" });
 
     const unsubscribe = new URL(mail.unsubscribe_url as string);
-    // A person follows the text's link to a page of the console. The link of the header takes a mail program's POST.
+    // The text's link opens the console. A mail program sends a POST to the header's link.
     const link = `${unsubscribe.origin}/unsubscribe${unsubscribe.search}`;
     expect([mail.text, mail.html]).toEqual([expect.stringContaining(link), expect.stringContaining(`href="${link}"`)]);
     expect((await nodes.send("POST", `/v1/unsubscribe?token=junk`)).code).toBe("not_found");
@@ -215,7 +213,7 @@ describe("a person and its keys are one person", () => {
     const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
     expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
 
-    // The trail records who got no mail about a review, and why. A change without effect is not recorded.
+    // The trail records who got no mail, and why. A change without effect is not recorded.
     const again = await nodes.send("POST", `/v1/unsubscribe${unsubscribe.search}`, {});
     expect(again.status).toBe(204);
     for (const notify of [false, true, true]) {

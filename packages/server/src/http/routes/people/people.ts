@@ -1,4 +1,3 @@
-/** People and sessions over HTTP. */
 import { clientNetwork } from "@countersign/core";
 import {
   acceptInvitation,
@@ -63,7 +62,6 @@ type MemberHandlers = Pick<
 const done: Answer = { status: 204 };
 const mailed: Answer = { status: 202 };
 
-/** Returns the routes of people and their sessions. */
 export function peopleRoutes(runtime: Runtime, cookies: SessionCookies) {
   return {
     ...accountRoutes(runtime, cookies),
@@ -73,7 +71,7 @@ export function peopleRoutes(runtime: Runtime, cookies: SessionCookies) {
   };
 }
 
-/** Sign-up, confirmed addresses, and forgotten passwords: for callers without a session. */
+/** For callers without a session. */
 function accountRoutes(runtime: Runtime, cookies: SessionCookies): AccountHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
   return {
@@ -112,7 +110,6 @@ function accountRoutes(runtime: Runtime, cookies: SessionCookies): AccountHandle
   };
 }
 
-/** Sessions: log in, list and end them. */
 function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
   const cleared = (): Answer => ({ ...done, headers: { "Set-Cookie": cookies.clear() } });
@@ -148,7 +145,6 @@ function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandle
   };
 }
 
-/** The caller's own profile, password and second factor. */
 function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandlers {
   const { begun } = sessionAnswers(runtime, cookies);
   return {
@@ -184,7 +180,6 @@ function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandle
   };
 }
 
-/** The people of the caller's organization, and invitations. */
 function memberRoutes(runtime: Runtime): MemberHandlers {
   return {
     async inviteUser({ caller, body, client_ip, idempotency_key }) {

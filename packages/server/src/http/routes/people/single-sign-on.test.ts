@@ -1,4 +1,3 @@
-/** Tests single sign-on on two nodes with a real OpenID provider. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
@@ -87,7 +86,7 @@ describe("beginning", () => {
   test("404 for an unknown domain or organization, and for a domain with two providers", async () => {
     const { domain, input } = await organization();
     const other = await organization({ configured: false });
-    // The first organization has an admin in the domain, so the second one is refused.
+    // Otherwise the second organization is refused.
     await database.db.query("update person_index set email = 'moved-' || org_id || '@x.test' where email = $1", [
       `admin@${domain}`,
     ]);
@@ -154,7 +153,7 @@ describe("finishing", () => {
     const answer = await signIn(org_id, boss);
     expect(answer.json.session).toMatchObject({ mfa_required: true, user: null });
     expect((await send("GET", "/v1/me", { cookie: answer.cookie })).status).toBe(401);
-    // Another account of the provider with the same address is another person.
+    // The same address, but another person.
     const other = await signIn(org_id, account(domain, { email: `boss@${domain}` }));
     expect(other.code).toBe("forbidden");
   });

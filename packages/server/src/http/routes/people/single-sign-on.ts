@@ -1,4 +1,3 @@
-/** Single sign-on over HTTP. */
 import { limits } from "@countersign/contract";
 import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../../operations/people/single-sign-on.ts";
 import { beginSingleSignOn, finishSingleSignOn } from "../../../operations/people/single-sign-on-login.ts";
@@ -14,10 +13,7 @@ type SingleSignOnHandlers = Pick<
 
 export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): SingleSignOnHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
-  /**
-   * Returns the cookie of a login, which identifies its browser. Another person's login cannot be finished in that
-   * browser.
-   */
+  /** Binds a login to its browser. */
   const cookieOf = (state_sha256: string) =>
     sessionCookies(() => runtime.settings.public_url(), `countersign_sso_${state_sha256.slice(0, 16)}`);
   return {
