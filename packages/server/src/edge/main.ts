@@ -29,7 +29,7 @@ const missing_key =
   "no master key that is set here opens some sealed values: add the missing key (COUNTERSIGN_OTHER_MASTER_KEYS, docs/how-to/master-key.md)";
 
 const lost_organizations =
-  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/operating.md, Backups)";
+  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/back-up.md)";
 /** A loss affects all organizations, so some names show it. */
 const looked_at_max = 1_000;
 

@@ -11,7 +11,7 @@ export interface SupervisedService extends Service {
   restart(): Promise<void>;
 }
 
-/** For one worker with one running backtest (docs/how-to/operating.md), and for commands. */
+/** For one worker with one running backtest (docs/how-to/size-postgresql.md), and for commands. */
 const sessions_per_worker = 32;
 const sessions_beside = 36;
 
