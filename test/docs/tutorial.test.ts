@@ -1,4 +1,3 @@
-/** docs/tutorial/first-agent.md: its commands, as a newcomer types them, against a service of its own. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +26,6 @@ test("a newcomer who follows the tutorial gets from an empty folder to a review 
   console.info(`the tutorial took ${((performance.now() - began_ms) / 1000).toFixed(1)} s, without reading it`);
 });
 
-/** Runs a script that ends at its first failed command. */
 function runScript(script: string, cwd: string): Promise<{ code: number | null; printed: string }> {
   return new Promise((resolve, reject) => {
     const shell = spawn("bash", ["-euo", "pipefail", "-x", "-c", script], { cwd });
