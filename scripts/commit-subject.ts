@@ -1,10 +1,9 @@
-/** Refuses a commit message with a bad subject: `npx tsx scripts/commit-subject.ts FILE`. Called by the commit-msg hook. */
+/** `npx tsx scripts/commit-subject.ts FILE` refuses a bad commit subject. The commit-msg hook calls it. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const characters_max = 65;
 
-/** Returns the problem of a commit message's subject, or null. */
 export function subjectProblem(message: string): string | null {
   const [subject = "", second = ""] = message.split("\n").filter((line) => !line.startsWith("#"));
   if (/^(?:Merge|Revert|fixup!|squash!) /.test(subject)) return null;

@@ -1,9 +1,8 @@
 /**
- * Completes package-lock.json after `npm install`: `node scripts/complete-lock.mjs`.
+ * Completes package-lock.json: `node scripts/complete-lock.mjs`, after `npm install`.
  *
- * npm omits optional packages of other platforms from the lock file if the registry does not have them. `npm ci` then
- * refuses that lock file on every machine. The script adds the missing entries as npm would: with the version that the
- * parent requires, and the platform from the package's name.
+ * npm omits optional packages of other platforms that the registry lacks, and then `npm ci` fails everywhere. Adds
+ * those entries.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,6 @@
 /**
- * Prints `passed failed skipped` for a run of vitest: node scripts/count-tests.mjs <JSON report> <exit code of the
- * run>. A file that cannot be loaded counts as one failure. A failed run without a failed test counts as one failure,
- * too. Names each failure on standard error, with the first lines of its message.
+ * Prints `passed failed skipped` of a vitest run: node scripts/count-tests.mjs <JSON report> <exit code>. An unloadable
+ * file, or a failed run without failed tests, counts as one failure. Names failures on standard error.
  */
 import { readFileSync } from "node:fs";
 

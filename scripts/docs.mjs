@@ -1,4 +1,4 @@
-/** `npm run docs` builds the site of docs/ and checks its links. `npm run docs -- dev` serves it while you write. */
+/** `npm run docs` builds the site and checks its links. `npm run docs -- dev` serves it while you write. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

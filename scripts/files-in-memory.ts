@@ -1,6 +1,6 @@
 /**
- * Vitest's global set-up: puts the tests' temporary files into memory if there is enough. A database for each test file
- * is hundreds of small files. Creating and deleting them on a disk took 20 % of the processor time of the whole run.
+ * Vitest's global set-up: moves temporary files into memory if there is enough. On a disk, the tests' databases took 20
+ * % of the CPU time.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
@@ -9,12 +9,11 @@ import { join } from "node:path";
 const memory = "/dev/shm";
 const prefix = "countersign-test-";
 
-/** A run used at most half of one GiB. The required 4 GiB leave room for other programs. */
+/** A run needs up to 0.5 GiB. 4 GiB leave room for other programs. */
 const room_bytes = 4 * 2 ** 30;
 
 let dir: string | undefined;
 
-/** Changes nothing if TMPDIR names a place, or if there is too little memory. */
 export function setup(): void {
   if (process.env["TMPDIR"] !== undefined || !hasRoom()) return;
   removeAbandoned();
@@ -23,12 +22,11 @@ export function setup(): void {
     teardown();
     return;
   }
-  // The mode of /tmp, because a database server that root starts runs as another user.
+  // Same mode as /tmp, because a database server started by root runs as another user.
   chmodSync(dir, 0o1777);
   process.env["TMPDIR"] = dir;
 }
 
-/** Called by vitest after all tests. */
 export function teardown(): void {
   if (dir !== undefined) rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
@@ -39,7 +37,7 @@ function hasRoom(): boolean {
   return Math.min(bavail * bsize, process.availableMemory()) >= room_bytes;
 }
 
-/** Returns false if programs in the folder cannot be executed, as in some containers. */
+/** Returns false if the folder is mounted noexec, as in some containers. */
 function runsPrograms(dir: string): boolean {
   const program = join(dir, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });

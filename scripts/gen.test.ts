@@ -16,7 +16,7 @@ it("docs/reference/facts.md says for every fact how long the core treats it as f
     return Number(count) * (seconds_by_unit[unit] ?? Number.NaN);
   };
   const page = readFileSync(new URL("../docs/reference/facts.md", import.meta.url), "utf8");
-  // At ten past, so that the next hour strikes after 50 minutes.
+  // At ten past, so that the next hour begins after 50 minutes.
   const received_us = Date.UTC(2026, 0, 1, 10, 10) * 1_000;
   const said: Record<string, number> = {};
   const taken: Record<string, number> = {};

@@ -1,9 +1,4 @@
-/**
- * Writes the generated files. From the contract's tables: openapi.json and
- * docs/reference/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/reference/policy.schema.json. From the packs:
- * docs/reference/actions.md and docs/reference/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
- * Latin ones. `npm run gen` writes, `npm run gen -- --check` only lists outdated files (exit 1).
- */
+/** `npm run gen` writes the generated files. `npm run gen -- --check` only lists outdated files (exit 1). */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -50,7 +45,6 @@ import { sdkPage } from "./reference/sdk-page.ts";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
 
-/** Returns every generated file: path from the root of the repository, and its whole text. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const packs = packNames.map(packOf);
   const rules = packs.flatMap((pack) => pack.rules);
@@ -73,14 +67,13 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Returns the generated files whose text on disk is outdated. */
 export function staleFiles(): string[] {
   return [...generatedFiles()]
     .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), "utf8") !== text)
     .map(([path]) => path);
 }
 
-/** For editors: only the form. `countersign policies check` also checks the expressions. */
+/** Editors check only the form. `countersign policies check` also checks the expressions. */
 function publishedPolicySchema(): object {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "Countersign policy" };
   return { ...head, ...policySchema };
@@ -246,7 +239,7 @@ function eventsPage(): string {
   );
 }
 
-/** Returns a section for each list of fields, under the names of all events that have it. */
+/** Returns a section for each list of fields, titled with all events that have it. */
 function dataSections(): string[] {
   const names = new Map<readonly EventField[], string[]>();
   for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][])
@@ -342,7 +335,6 @@ function factMeaning(field: FactField): string {
   }
 }
 
-/** Returns the text about a fact whose freshness differs from its category's. */
 function ownFreshness(path: string): string {
   if (path === clock_hour_fact) return "; fresh until the clock strikes the next hour";
   const seconds = factMaxAgeSeconds[path];

@@ -1,4 +1,4 @@
-/** Lints every YAML file of the repository: syntax and duplicate keys, and GitHub workflows by their schema. */
+/** Lints every YAML file: syntax, duplicate keys, and GitHub workflows by their schema. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,6 @@ import { parseAllDocuments } from "yaml";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** Returns the problems of one YAML text, a line each. */
 export function yamlProblems(path: string, text: string): string[] {
   const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true, prettyErrors: true });
   const problems = [...documents].flatMap(({ errors, warnings }) => [...errors, ...warnings]);
@@ -17,7 +16,6 @@ export function yamlProblems(path: string, text: string): string[] {
   return found;
 }
 
-/** Returns the problems of the repository's YAML files, a line each; "" if there are none. */
 export function repositoryYamlProblems(): string {
   const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.yaml", "*.yml"], {
     cwd: root,

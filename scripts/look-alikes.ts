@@ -1,10 +1,6 @@
-/**
- * Generates the console's list of letters that look like a Latin letter, from Unicode's data of confusable characters
- * (UTS 39).
- */
+/** Generates the console's list of letters that look like Latin ones (Unicode UTS 39). */
 import prototypes from "unhomoglyph/data.json" with { type: "json" };
 
-/** Returns the module with the regular expression of these letters. */
 export function lookAlikesModule(): string {
   const codes = Object.entries(prototypes)
     .filter(([char, prototype]) => /^[^\P{L}\p{ASCII}]$/u.test(char) && /^[A-Za-z]$/.test(prototype))

@@ -1,7 +1,6 @@
 /**
- * Gives every property test the same seed, so that a failure is caused by a change of the code. `FC_SEED=<integer>`
- * sets another seed, `FC_SEED=random` a random one. Tests without a count of their own try a share of fast-check's 100
- * cases.
+ * Gives every property test the same seed, so that failures come from code changes. `FC_SEED=<integer>` or
+ * `FC_SEED=random` changes it. Tests without their own count run a share of fast-check's 100 cases.
  */
 import fc from "fast-check";
 import { runs } from "./property-runs.ts";

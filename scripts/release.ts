@@ -1,9 +1,9 @@
 /**
- * Makes a release: sets the version, closes the changelog, builds, packs tarballs with checksums and writes an SBOM.
+ * Makes a release: version, changelog, tarballs with checksums, SBOM.
  *
- *     npm run release -- --version 0.2.0 --dry-run
+ * npm run release -- --version 0.2.0 --dry-run
  *
- * A dry run changes no tracked file and no tag. Without it the script commits and tags; it never pushes or publishes.
+ * A dry run changes no tracked file or tag. Otherwise the script commits and tags, but never pushes or publishes.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,14 +14,13 @@ import { parseArgs } from "node:util";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const release_dir = join(root, "release");
-/** The packages that a project installs separately. */
 const published = ["cel", "contract", "sdk", "mcp"] as const;
 
 const usage = `usage: npm run release -- [--version X.Y.Z] [--dry-run]
   --version   the version to release; the version in package.json by default
   --dry-run   write tarballs, checksums and SBOM to release/, and change nothing else`;
 
-/** A mistake of the person who releases. The message says what to do. */
+/** An operator's mistake. The message says what to do. */
 class Refused extends Error {}
 
 function run(command: string, args: readonly string[]): string {
@@ -34,7 +33,7 @@ function run(command: string, args: readonly string[]): string {
   throw new Refused(`${command} ${args.join(" ")} failed:\n${error?.message ?? `${stdout}${stderr}`.trim()}`);
 }
 
-/** Returns the changelog with its "Unreleased" section closed under this version, and that section's text. */
+/** Moves "Unreleased" under this version. Returns the changelog and that section's text. */
 export function closeChangelog(changelog: string, version: string, date: string): { text: string; notes: string } {
   const [, before, notes, after] = /^([\s\S]*?)## Unreleased\n([\s\S]*?)((?=\n## )[\s\S]*|)$/.exec(changelog) ?? [];
   if (before === undefined || notes === undefined || notes.trim() === "")
@@ -45,7 +44,6 @@ export function closeChangelog(changelog: string, version: string, date: string)
   };
 }
 
-/** Returns the lines of SHA256SUMS, as `sha256sum --check` reads them. */
 export function checksumLines(files: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
   return files
     .map(({ name, bytes }) => `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`)
@@ -65,7 +63,7 @@ function setVersion(from: string, version: string): void {
     "--no-git-tag-version",
     "--allow-same-version",
   ]);
-  // npm does not update the versions with which the packages depend on each other.
+  // npm does not update the versions of dependencies between packages.
   for (const name of readdirSync(join(root, "packages"))) {
     const file = join(root, "packages", name, "package.json");
     const text = readFileSync(file, "utf8").replaceAll(/("@countersign\/[\w-]+": )"[^"]+"/g, `$1"${version}"`);
@@ -79,7 +77,6 @@ function setVersion(from: string, version: string): void {
   run(process.execPath, ["scripts/complete-lock.mjs"]);
 }
 
-/** Builds, and writes tarballs, SBOM and checksums to release/. Returns the names of the files. */
 function makeArtifacts(): string[] {
   run("npm", ["run", "build"]);
   rmSync(release_dir, { recursive: true, force: true });

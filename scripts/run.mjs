@@ -23,9 +23,7 @@ import { whyNotThisNode } from "../packages/cli/bin/required-node.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path) => `${root}${path}`;
 
-/**
- * Imports by URL, because a path would be parsed as a URL, and `#` or `%41` in a folder's name have a meaning there.
- */
+/** Imports by URL, because `#` or `%41` in a folder's name would change a path's meaning. */
 const load = (path) => import(pathToFileURL(at(path)).href);
 
 class Failed extends Error {}
@@ -35,8 +33,8 @@ function readJson(path) {
 }
 
 /**
- * Returns true if node_modules is what package-lock.json requires. Compares with npm's own record of its installation,
- * which npm writes last. A stamp of ours would be wrong after an installation by hand.
+ * Returns true if node_modules fits package-lock.json. Reads npm's own record, because installations by hand update it
+ * too.
  */
 function isInstalled() {
   const wanted = readJson(at("package-lock.json"));
@@ -56,7 +54,7 @@ function isInstalled() {
 function run(command, args, what) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: "inherit" });
-    // Ctrl-C also reaches the child (same terminal). A signal to this process alone is passed on.
+    // Ctrl-C also reaches the child (same terminal). Forward signals sent to this process alone.
     const forward = (signal) => child.kill(signal);
     const ignore = () => undefined;
     process.on("SIGTERM", forward).on("SIGINT", process.stdin.isTTY ? ignore : forward);
@@ -70,15 +68,15 @@ function run(command, args, what) {
   });
 }
 
-/** The process that installs and builds in this folder touches this file regularly. */
+/** The installing process touches this file regularly. */
 const lock = at(".building");
 const says_every_ms = 1_000;
-/** If the file is older than this, that process was killed. */
+/** If the file is older, that process was killed. */
 const silent_ms_max = 10_000;
 
-/** One process at a time, because two installations would remove each other's files. */
+/** One process at a time, because parallel installations would remove each other's files. */
 async function alone(work) {
-  // A folder that cannot be written to was built by another user, whose lock must not be removed.
+  // Another user built a read-only folder. Do not remove that user's lock.
   if (!isWritable(root)) return work();
   for (let told = false; !takeLock(); told = true) {
     if (!told) console.error("countersign: waiting for another start that installs and builds in this folder …");
@@ -107,10 +105,10 @@ function takeLock() {
     writeFileSync(lock, "", { flag: "wx" });
     return true;
   } catch (error) {
-    // On a full disk, for example. The existing build runs without the lock.
+    // For example a full disk. The existing build runs without the lock.
     if (error.code !== "EEXIST") return true;
     const held = statSync(lock, { throwIfNoEntry: false });
-    // A time in the future means that the clock was set back since.
+    // A future time means that the clock was set back.
     if (held !== undefined && Math.abs(Date.now() - held.mtimeMs) > silent_ms_max) rmSync(lock, { force: true });
     return false;
   }
@@ -119,7 +117,7 @@ function takeLock() {
 async function install() {
   if (isInstalled()) return;
   console.error("countersign: installing (npm ci) …");
-  // Always with development packages, for any NODE_ENV, because the program is built here from its sources.
+  // Includes development packages for any NODE_ENV, because the program is built from source.
   const args = [
     "ci",
     "--ignore-scripts",
@@ -134,7 +132,7 @@ async function install() {
   else await run("npm", args, "npm ci");
 }
 
-/** tsc finds the changes itself. Without changes it takes about 0.1 s. */
+/** tsc finds changes itself, which takes about 0.1 s. */
 async function build() {
   await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
   await buildProgram();
@@ -142,7 +140,6 @@ async function build() {
   await buildDocs();
 }
 
-/** Builds the service and the command line with their libraries. Then the built program checks the packs. */
 async function buildProgram() {
   const script = at("scripts/bundle.mjs");
   if (!existsSync(script)) return;
@@ -154,7 +151,6 @@ async function buildProgram() {
   await recordPacks();
 }
 
-/** The console takes some seconds to build. */
 async function buildConsole() {
   const vite = at("node_modules/vite/bin/vite.js");
   if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
@@ -167,7 +163,6 @@ async function buildConsole() {
   });
 }
 
-/** Builds the site that the service serves at /docs. */
 async function buildDocs() {
   const vitepress = at("node_modules/vitepress/bin/vitepress.js");
   if (!existsSync(at("docs/.vitepress/config.ts")) || !existsSync(vitepress)) return;
@@ -182,8 +177,8 @@ async function buildDocs() {
 }
 
 /**
- * Calls `make` if `result` does not exist, or if the files at `paths` or a library have changed since it was made. A
- * stamp beside the result, written last, records from which contents it was made.
+ * Calls `make` if `result` is missing, or if a library or a file in `paths` changed. A stamp, written last, records the
+ * built contents.
  */
 async function whenChanged(result, paths, make) {
   const stamp = `${dirname(result)}/.built-from`;
@@ -195,8 +190,8 @@ async function whenChanged(result, paths, make) {
 }
 
 /**
- * Returns one hash over the names and contents of all files except tests. File times are not used, because a checkout
- * changes them.
+ * Returns one hash over names and contents of all files except tests. Checkouts change file times, so they do not
+ * count.
  */
 function contentsOf(paths) {
   const hash = createHash("sha256");
@@ -215,18 +210,18 @@ function contentsOf(paths) {
 }
 
 const commands = {
-  /** In this process, so that signals, terminal and exit code are the service's own. */
+  /** Runs in this process, so that signals, terminal and exit code are the service's own. */
   async start(args) {
     const program = "packages/cli/bin/countersign.js";
     process.argv = [process.execPath, at(program), "serve", ...args];
     await load(program);
   },
-  /** Tests start the built program, because it starts in a third of the time. */
+  /** Tests start the built program, which takes a third of the time. */
   async test(args) {
     process.env.TEST_THE_BUILD = "yes";
     await run(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", ...args], "npm test");
   },
-  /** Every command builds all parts first. */
+  // Every command builds first.
   async build() {},
 };
 

@@ -12,13 +12,12 @@ const locked = {
   "node_modules/a": { link: true, resolved: "packages/a" },
   "node_modules/b": { version: "1.0.0" },
 };
-/** Returns a program that records its call with its arguments. */
 const recorder = (name: string, rest = "") =>
   `require("node:fs").appendFileSync(${JSON.stringify("ran")}, ${JSON.stringify(`${name} `)} + process.argv.slice(2).join(" ") + "\\n");${rest}`;
 
-/** Creates a checkout with stand-ins for npm, tsc, vitest and the program. Each one records its call. */
+/** Creates a checkout with stand-ins for npm, tsc, vitest and the program, which record their calls. */
 async function checkout(overrides: Record<string, string | null> = {}) {
-  // Real folders have such names. In a URL `#` and `%41` have another meaning.
+  // In a URL, `#` and `%41` have another meaning.
   const dir = await realpath(await mkdtemp(join(tmpdir(), "run C# 100%41 ")));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const files: Record<string, string | null> = {
@@ -63,7 +62,6 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   const write = (name: string, text: string) => writeFile(join(dir, name), text);
   const remove = (name: string) => rm(join(dir, name));
   const age = (name: string, seconds: number) => utimes(join(dir, name), 0, Date.now() / 1_000 - seconds);
-  /** Makes the folder read-only, except for the record of calls. */
   const protect = async () => {
     await write("ran", "");
     await chmod(join(dir, "ran"), 0o666);
@@ -129,7 +127,7 @@ describe("npm start", () => {
       code: 9,
       output: expect.stringContaining("the build of the program (esbuild) failed (exit code 9)"),
     });
-    // The same sources as in the last complete build, but the interrupted build may have changed its result.
+    // The sources are unchanged, but the interrupted build may have changed the result.
     await write("packages/server/src/index.ts", "2");
     await write("scripts/bundle.mjs", whole);
     expect(await bundles()).toBe(5);
@@ -143,7 +141,7 @@ describe("npm start", () => {
     expect((await run("start")).ran).toEqual([ci, "tsc -b", "countersign serve"]);
   });
 
-  test("of two concurrent runs in a fresh clone one installs, and the other one waits for it", async () => {
+  test("lets one of two concurrent runs in a fresh clone install while the other waits", async () => {
     const installing = `const { writeFileSync, existsSync } = require("node:fs"); const wait = setInterval(() => {
       if (!existsSync("go")) return;
       writeFileSync("node_modules/.package-lock.json", '${JSON.stringify({ packages: locked })}');
@@ -178,7 +176,7 @@ describe("npm start", () => {
     expect((await run("build")).ran).toEqual(["tsc -b"]);
   });
 
-  test("a folder of another user, whose build was killed, is used as it is", async () => {
+  test("uses another user's folder as it is, even if that user's build was killed", async () => {
     const { run, age, protect } = await checkout({ ".building": "" });
     await age(".building", 11);
     await protect();
@@ -224,7 +222,6 @@ describe("npm start", () => {
     });
   });
 
-  // test/cli/cli.test.ts checks which versions are supported.
   test("says which Node it needs on an older one", async () => {
     const node = "18.20.8";
     const { run } = await checkout();

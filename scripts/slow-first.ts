@@ -1,16 +1,9 @@
-/** Sorts the test files. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * A worker serves one project at a time, so the files of a project come together. The project with the longest files is
- * first.
- */
+/** A worker serves one project at a time. The project with the longest files comes first. */
 const projects = ["e2e", "db", "unit"];
 
-/**
- * Simulations are short files that run long. Vitest's order by size would start them last, when the other workers are
- * idle.
- */
+/** Starts simulations first: they are short files with long runs, and vitest's order by size would start them last. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId, project }: TestSpecification) =>

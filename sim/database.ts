@@ -1,5 +1,3 @@
-/** Provides a database for a program outside vitest: a fresh one on `DATABASE_URL`, otherwise on an embedded server. */
-
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,8 +9,8 @@ import { databaseOf, dropDatabase } from "../packages/server/src/testing/databas
 import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 
 /**
- * Runs `work` on an empty migrated database, and drops it afterwards. Without `durable` an embedded server does not
- * fsync.
+ * Runs `work` on an empty migrated database, then drops it. Uses `DATABASE_URL` or an embedded server, which does not
+ * fsync unless `durable`.
  */
 export async function withDatabase(
   work: (connection: ConnectionOptions) => Promise<void>,

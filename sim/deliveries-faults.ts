@@ -1,8 +1,6 @@
-/** One-line mistakes in the statements behind deliveries. The simulation must notice each. */
-
 /**
- * A named mistake: every statement that contains `right` gets `wrong` instead. `seed` is the first world that notices
- * it.
+ * A one-line mistake: every statement that contains `right` gets `wrong` instead. `seed` is the first world that
+ * notices it.
  */
 export interface DeliveryFault {
   readonly name: string;
@@ -13,7 +11,7 @@ export interface DeliveryFault {
 
 export const deliveryFaults: readonly DeliveryFault[] = [
   {
-    name: "a lease does not count",
+    name: "a lease does not count as an attempt",
     seed: 1,
     right: "set attempts = least(d.attempts + 1, 3)",
     wrong: "set attempts = d.attempts",
@@ -36,16 +34,21 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     right: "delete from events where org_id = $1",
     wrong: "delete from events where org_id = $1 and false",
   },
-  { name: "an event is dispatched to nobody", seed: 1, right: "from made m)\n", wrong: "from made m where false)\n" },
   {
-    name: "webhooks hear what they do not watch",
+    name: "an event is dispatched without deliveries",
+    seed: 1,
+    right: "from made m)\n",
+    wrong: "from made m where false)\n",
+  },
+  {
+    name: "webhooks get events that they do not watch",
     seed: 3,
     right: "on w.event_types ? t.event_type",
     wrong: "on true",
   },
   { name: "a late settlement counts", seed: 210, right: "and d.attempts = s.attempts", wrong: "" },
   {
-    name: "a wait is forgotten",
+    name: "a failed attempt is not counted",
     seed: 1,
     right: "settled_at = case when s.status = 'pending'",
     wrong: "attempts = 0, settled_at = case when s.status = 'pending'",
@@ -63,19 +66,19 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     wrong: "''::bytea order by k desc) as hashes",
   },
   {
-    name: "deleting leaves what is pending",
+    name: "deleting a webhook leaves pending deliveries",
     seed: 1,
     right: "webhook_id = any($2::text[]) and status = 'pending'",
     wrong: "webhook_id = any($2::text[]) and false",
   },
   {
-    name: "two retries of one delivery",
+    name: "one delivery has two pending retries",
     seed: 2,
     right: "original_delivery_id = $2 and status = 'pending'",
     wrong: "original_delivery_id = $2 and false",
   },
   {
-    name: "a retry is a stranger",
+    name: "a retry does not name its original",
     seed: 2,
     right: "'[]', clock_timestamp(), $9,",
     wrong: "'[]', clock_timestamp(), case when false then $9 else $2 end,",

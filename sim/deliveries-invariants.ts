@@ -1,9 +1,7 @@
-/** Invariants of deliveries after every step, and after everything has healed. */
 import type { Db } from "../packages/server/src/ports.ts";
 import { verifyAudit } from "../packages/server/src/store/audit/verify-audit.ts";
 import { InvariantBroken } from "./invariants.ts";
 
-/** One request that reached a receiver. */
 export interface Sent {
   readonly delivery_id: string;
   readonly webhook_id: string;
@@ -15,10 +13,10 @@ export interface Sent {
   readonly taken: boolean;
 }
 
-/** The world's knowledge outside the database. */
+/** The knowledge of the world outside the database. */
 export interface DeliveryMemory {
   readonly org_id: string;
-  /** `audience`: the watching webhooks, with the number of times each had been switched or deleted before. */
+  /** `audience`: the watching webhooks, and how often each had been switched or deleted before. */
   readonly events: {
     readonly event_id: string;
     readonly body: string;
@@ -58,8 +56,7 @@ const rowsOf = (db: Db, org_id: string) =>
   );
 
 /**
- * Checks the invariants after a step. `gone`: a webhook that was just deleted or switched off, which must have nothing
- * pending.
+ * Checks the invariants after a step. `gone`: a webhook just deleted or switched off, which must have nothing pending.
  */
 export async function checkDeliveries(db: Db, memory: DeliveryMemory, gone?: string): Promise<void> {
   const rows = await rowsOf(db, memory.org_id);
@@ -127,10 +124,7 @@ export async function checkDeliveries(db: Db, memory: DeliveryMemory, gone?: str
     demand(known.has(delivery_id), `the retry ${delivery_id} of ${of} is lost`);
 }
 
-/**
- * Checks after receivers accept everything and time has passed: nothing waits, nothing is lost, and the audit trail
- * agrees.
- */
+/** Checks that nothing waits or is lost after receivers accept everything, and that the audit trail agrees. */
 export async function checkAtTheEnd(db: Db, memory: DeliveryMemory): Promise<void> {
   const { org_id } = memory;
   const rows = await rowsOf(db, org_id);

@@ -1,25 +1,19 @@
-/** One node of the deliveries' world: its connection to the database, and what it loses in a crash. */
+/** One node: its database connection, and the memory that a crash deletes. */
 import { sha256Hex } from "@countersign/core";
 import type { Attempt } from "../packages/server/src/operations/webhooks/attempt-delivery.ts";
 import type { Db, Query } from "../packages/server/src/ports.ts";
 import type { LeasedDelivery } from "../packages/server/src/store/webhooks/delivery-queue.ts";
 
-/** The process died. */
 export class Crash extends Error {}
 
-/** A process with its work in memory. */
 export interface Node {
   readonly db: Db;
-  /**
-   * Statements until the process dies; null: it lives. `after`: the last statement is committed, but its answer is
-   * lost.
-   */
+  /** Statements until the process dies; null: it lives. `after`: the last one commits, but its answer is lost. */
   fate: { left: number; readonly after: boolean } | null;
   leased: { readonly delivery: LeasedDelivery; readonly since_s: number }[];
   ended: Attempt[];
 }
 
-/** Starts a node. `alter` plants mistakes in statements. */
 export function startNode(database: Db, alter: (text: string) => string = (text) => text): Node {
   async function run<T>(statement: () => Promise<T>): Promise<T> {
     if (node.fate === null || node.fate.left-- > 0) return statement();

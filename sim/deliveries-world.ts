@@ -1,11 +1,10 @@
 /**
- * A small world around deliveries: two nodes on one real database, and one organization with webhooks that are
- * registered, switched off and deleted. Receivers accept, refuse, hang, or accept without an answer. Deliveries are
- * also retried by hand. Nodes die between any two steps: before a statement, after its commit, and while they hold
- * attempts that are leased, sent, or ended and not settled.
+ * Simulates deliveries: two nodes on a real database, and webhooks that are registered, switched off and deleted.
+ * Receivers accept, refuse, hang, or accept without an answer. Nodes die before a statement, after its commit, or with
+ * unsettled attempts.
  *
- * One seed draws everything. The database's clock cannot be set, so time passes by moving due times. A second of this
- * world is 1,000 seconds of the database, so a pause of the machine does not change what is due.
+ * One seed draws everything. Time passes by moving due times. One second is 1,000 s of the database, so that pauses of
+ * the machine do not change what is due.
  */
 
 import { eventDraftText, Fault, formatTimestampUs } from "@countersign/core";
@@ -34,13 +33,11 @@ import { Crash, type Node, startNode } from "./deliveries-node.ts";
 import { InvariantBroken } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** Environment of a world. `alter` plants mistakes in statements. */
 export interface DeliverySetting {
   readonly db: Db;
   readonly alter?: (text: string) => string;
 }
 
-/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type DeliveryResult =
   | { readonly sound: true; readonly trace: readonly string[] }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
@@ -54,7 +51,6 @@ const room: Room = {
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
-/** Runs one world. */
 export async function runDeliveries(seed: number, setting: DeliverySetting, steps = 32): Promise<DeliveryResult> {
   const world = new DeliveriesWorld(createRandom(seed), setting);
   const { trace } = world;
@@ -76,7 +72,7 @@ class DeliveriesWorld {
   readonly #db: Db;
   readonly #nodes: readonly [Node, Node];
   #now_s = Math.floor(Date.now() / 1_000);
-  /** Microseconds since then, one for each reading of the clock. */
+  /** Readings of the clock. Each adds a microsecond. */
   #ticks = 0;
   readonly #clock: Clock = { now_us: () => this.#now_s * 1_000_000 + ++this.#ticks };
   readonly #ids = createIds(this.#clock);
@@ -97,11 +93,8 @@ class DeliveriesWorld {
     user_id: null,
     actor: "system",
   };
-  /**
-   * Receivers' answers. In half of the worlds they fail so often that many deliveries end as failed and are sent again.
-   */
+  /** In half of the worlds receivers fail so often that many deliveries fail and are retried. */
   readonly #answers: readonly ("takes" | "refuses" | "hangs" | "takes and hangs")[];
-  /** Everything works: receivers accept, and no node dies. */
   #kindly = false;
 
   constructor(random: Random, { db, alter }: DeliverySetting) {
@@ -113,11 +106,9 @@ class DeliveriesWorld {
       : ["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"];
   }
 
-  /** Creates the organization and its first two webhooks. */
   async prepare(): Promise<void> {
     const { org_id } = this.#memory;
     await this.#db.system(async (query) => {
-      // A broken world may have left these rows.
       await query("update deliveries set status = 'cancelled' where status = 'pending'");
       await query("delete from events");
       const about = { org_id, name: "sim", email: null, description: "sim", actor: "system" };
@@ -126,13 +117,12 @@ class DeliveriesWorld {
     for (let n = 0; n < 2; n++) await this.#register(this.#nodes[0]);
   }
 
-  /** Does one to four things, then checks the invariants. */
   async step(): Promise<void> {
     for (let n = this.#random.below(4); n >= 0; n--) this.trace.push(await this.#act());
     await checkDeliveries(this.#db, this.#memory);
   }
 
-  /** Makes everything work, lets time pass until nothing is left to do, and checks the invariants of the end. */
+  /** Heals everything, lets time pass until nothing is left to do, and checks the final invariants. */
   async heal(): Promise<void> {
     this.#kindly = true;
     for (let round = 0; round < 12; round++) {
@@ -165,7 +155,7 @@ class DeliveriesWorld {
     return this.#retryOne(node);
   }
 
-  /** Returns the outcome of a step in a word. In a crash the node loses its memory. */
+  /** Returns the outcome of a step in a word. A crash clears the node's memory. */
   async #outcome(node: Node, work: () => Promise<string>): Promise<string> {
     const random = this.#random;
     node.fate = !this.#kindly && random.chance(0.2) ? { left: random.below(5), after: random.chance(0.5) } : null;
@@ -232,7 +222,7 @@ class DeliveriesWorld {
     });
   }
 
-  /** The node holds the lease. No other attempt of the delivery may run now. */
+  /** Checks that no other attempt of the leased delivery runs. */
   #begin(node: Node, delivery: LeasedDelivery): void {
     const { delivery_id } = delivery;
     const running = this.#nodes
@@ -248,7 +238,7 @@ class DeliveriesWorld {
     return sends.join(", ");
   }
 
-  /** Makes one attempt. From here on the receiver has it, and the node holds the result in memory. */
+  /** Makes one attempt. The receiver has it, and the node holds the result in memory. */
   async #send(node: Node): Promise<string> {
     const at = this.#random.below(node.leased.length);
     const [{ delivery }] = node.leased.splice(at, 1) as [Node["leased"][number]];
@@ -257,7 +247,6 @@ class DeliveriesWorld {
     return `attempt ${delivery.number}`;
   }
 
-  /** Returns a receiver that remembers each request and answers as the seed says. */
   #receiverOf({ webhook_id, number }: LeasedDelivery): HttpOut {
     return {
       check: async (href) => ({ href }),
@@ -302,11 +291,10 @@ class DeliveriesWorld {
     });
   }
 
-  /** Deletes a webhook, or switches it off or on. */
   async #disrupt(node: Node): Promise<string> {
     const { disruptions } = this.#memory;
     const webhook_id = this.#random.pick([...disruptions.keys()]);
-    // Counted first, because the change may be committed even if the node dies.
+    // Counted first, because the change may commit even if the node dies.
     disruptions.set(webhook_id, (disruptions.get(webhook_id) ?? 0) + 1);
     const change = this.#random.pick(["delete", "off", "on"] as const);
     return this.#outcome(node, async () => {
@@ -318,7 +306,6 @@ class DeliveriesWorld {
     });
   }
 
-  /** Retries one ended delivery on two nodes. */
   async #retryOne(node: Node): Promise<string> {
     const { org_id } = this.#memory;
     const known = await this.#db.tenant(org_id, (query) =>
@@ -343,7 +330,6 @@ class DeliveriesWorld {
     });
   }
 
-  /** Retries all failed deliveries, page by page. */
   #retryAll(node: Node): Promise<string> {
     return this.#outcome(node, async () => {
       let count = 0;
@@ -359,7 +345,7 @@ class DeliveriesWorld {
     });
   }
 
-  /** Lets time pass. An attempt ends after 10 s in any case; a process that was stopped for longer may still send late, once. */
+  /** Lets time pass. An attempt ends after 10 s. A process stopped for longer may still send once, late. */
   async #pass(seconds: number): Promise<string> {
     this.#now_s += seconds;
     await this.#db.system((query) =>

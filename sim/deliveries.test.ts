@@ -5,11 +5,9 @@ import { deliveryFaults } from "./deliveries-faults.ts";
 import { type DeliveryResult, type DeliverySetting, runDeliveries } from "./deliveries-world.ts";
 
 const { db } = await testDatabase();
-/** The seeds from 1 to `last`. */
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
 const minutes_ms = (minutes: number): number => minutes * 60_000;
 
-/** Returns the first unsound world of these seeds, or null. */
 async function firstUnsound(
   seeds: readonly number[],
   setting: DeliverySetting,
@@ -53,7 +51,7 @@ describe("the simulation notices when", () => {
       const found = await firstUnsound([seed, ...upTo(60)], { db, alter });
       expect(altered, `no statement contains: ${right}`).toBe(true);
       expect(found).not.toBeNull();
-      // Every world would notice a statement that fails.
+      // Excludes failing statements, which every world would notice.
       expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^a step failed/));
     },
     minutes_ms(4),

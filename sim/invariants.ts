@@ -1,5 +1,3 @@
-/** Invariants after every step: the promises of the commit writer, checked against the tables. */
-
 import { leafHash } from "@countersign/core";
 import type { Db } from "../packages/server/src/ports.ts";
 import { genesisRoot, nextRoot } from "../packages/server/src/store/audit/audit.ts";
@@ -8,7 +6,6 @@ import type { Epochs } from "../packages/server/src/store/organizations/epochs.t
 import type { Head } from "../packages/server/src/store/organizations/heads.ts";
 import type { Journal } from "./journal.ts";
 
-/** A broken promise. */
 export class InvariantBroken extends Error {
   constructor(message: string) {
     super(message);
@@ -33,14 +30,12 @@ interface Tables {
   readonly escalations: ReadonlySet<string>;
 }
 
-/** An entry of the ledger. */
 interface Entry {
   readonly org_id: string;
   readonly seq: number;
   readonly entry: number;
   readonly audit_id: string | null;
   readonly intent_id: string | null;
-  /** Number of audit records in the entry. */
   readonly records: number;
   readonly leaf: string;
   readonly hash: string;
@@ -84,7 +79,7 @@ function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
   });
 }
 
-/** Replays the organization's ledger, whose order is the order of commits. */
+/** Replays the ledger, which is in commit order. */
 function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   const { org_id } = head;
   const entries = tables.ledger.filter((row) => row.org_id === org_id);
@@ -143,7 +138,6 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   checkTotals(head, tables, decided, expectedEvents);
 }
 
-/** Compares the organization's intents, usage and events with the audit trail. */
 function checkTotals(
   head: Head,
   tables: Tables,
@@ -170,7 +164,6 @@ function checkTotals(
   );
 }
 
-/** Checks every answer against the tables. */
 function checkAnswers(tables: Tables, journal: Journal): void {
   const stored = new Map(tables.intents.map((row) => [row.intent_id, row]));
   const keys = new Map(tables.keys.map((row) => [`${row.org_id} ${row.idempotency_key}`, row]));
@@ -221,10 +214,9 @@ function checkAnswers(tables: Tables, journal: Journal): void {
   }
 }
 
-/** Small pages, so that figures are behind in most steps. */
+/** Small, so that figures are behind in most steps. */
 const page = { seqs: 3, rows: 3 };
 
-/** Counts a page of each organization. */
 export async function countSome(db: Db, organizations: readonly string[]): Promise<void> {
   for (const org_id of organizations) {
     await db.system((query) => createState(query, org_id));
@@ -232,7 +224,6 @@ export async function countSome(db: Db, organizations: readonly string[]): Promi
   }
 }
 
-/** Counts the rest of each organization. */
 export async function countAll(db: Db, organizations: readonly string[]): Promise<void> {
   for (const org_id of organizations) {
     await db.system((query) => createState(query, org_id));
@@ -243,7 +234,7 @@ export async function countAll(db: Db, organizations: readonly string[]): Promis
   }
 }
 
-/** Returns the figures that differ from the number of decisions up to their seq; empty if none does. */
+/** Returns the figures that differ from the decisions up to their seq. */
 async function wrongFigures(db: Db, organizations: readonly string[]): Promise<string[]> {
   const rows = await db.system((query) =>
     query<{ org_id: string; mode: string; verdict: string; counted: number; decided: number }>(

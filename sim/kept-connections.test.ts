@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CommitConnection } from "../packages/server/src/store/commit/commit-writer.ts";
 import { keepConnections } from "./kept-connections.ts";
 
-/** Connections that count themselves. `broken` ones fail at every commit. */
+/** Counts connections. `broken` ones fail at every commit. */
 function connections() {
   const state = { opened: 0, closed: 0, broken: false };
   const kept = keepConnections(async (): Promise<CommitConnection> => {
@@ -22,7 +22,7 @@ function connections() {
 const order = {} as Parameters<CommitConnection["commit"]>[0];
 
 describe("a connection that a world closes", () => {
-  test("goes to the next world, and to one world only, however often it is closed", async () => {
+  test("goes to one later world only, however often it is closed", async () => {
     const { state, kept } = connections();
     const first = await kept.connect();
     await first.commit(order);
@@ -32,7 +32,7 @@ describe("a connection that a world closes", () => {
     expect(state).toEqual({ opened: 2, closed: 0, broken: false });
   });
 
-  test("goes to no world after an error on it", async () => {
+  test("is not reused after an error", async () => {
     const { state, kept } = connections();
     const first = await kept.connect();
     state.broken = true;

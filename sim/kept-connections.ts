@@ -1,20 +1,16 @@
 /**
- * Connections of the commit writer that worlds reuse. A new session has neither catalogue nor plans, so its first
- * statements cost more than all others of a world.
+ * Reuses the commit writer's connections between worlds, because warming up a new session costs more than a world's
+ * other statements.
  */
 import type { CommitConnection, ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 
-/** Connections, and a way to end them. */
 export interface KeptConnections {
   readonly connect: ConnectCommit;
   /** Ends connections that no world holds. */
   end(): void;
 }
 
-/**
- * Passes a closed connection to the next world, once, unless an error occurred on it. A broken one would fail every
- * later world.
- */
+/** Passes a closed connection to one later world, unless an error occurred on it. */
 export function keepConnections(connect: ConnectCommit): KeptConnections {
   const free: CommitConnection[] = [];
 

@@ -1,4 +1,3 @@
-/** Runs seeded worlds from the command line. */
 import { parseArgs } from "node:util";
 import { connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 import { openDb } from "../packages/server/src/store/database/db.ts";

@@ -1,4 +1,4 @@
-/** One node of the simulated service: a real commit writer whose statements wait at a gate for the scheduler. */
+/** One simulated node: a real commit writer whose statements wait at a gate for the scheduler. */
 
 import type { Clock, Log, Timers } from "../packages/server/src/ports.ts";
 import {
@@ -9,17 +9,13 @@ import {
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { Random } from "./random.ts";
 
-/** The fate of a statement at the gate. */
 export type Fate =
-  /** The statement runs. */
   | "run"
-  /** The connection is lost before the server gets it. */
+  /** The connection is lost before the server gets the statement. */
   | "lost_before"
-  /** The server commits it; the answer is lost. */
   | "lost_after"
-  /** The server executes all calls; the connection is lost after every second answer. */
+  /** The server runs all calls, but every second answer is lost with the connection. */
   | "lost_some"
-  /** The server reports a deadlock. */
   | "deadlock"
   /** The statement runs while the server ends every session of the commit writers. */
   | "killed";
@@ -30,21 +26,18 @@ export interface Gate {
   release(fate: Fate): Promise<void>;
 }
 
-/** A node, its view of the epochs, and its waiting statements. */
 export interface SimNode {
   readonly name: string;
   readonly writer: CommitWriter;
   /** The epochs of the node's decisions. Only a stale commit updates them. */
   readonly beliefs: Map<string, Epochs>;
-  /** Statements at the gate. */
   readonly gates: Gate[];
-  /** The next attempts to open a session that fail; 30 exceed every caller's patience. */
+  /** Number of next session attempts that fail; 30 exceed every caller's timeout. */
   refusals: number;
-  /** The process has died: it reaches nobody, and its answers are ignored. */
+  /** A dead process reaches nobody, and its answers are ignored. */
   dead: boolean;
 }
 
-/** The parts of the world that nodes need. */
 export interface NodeSetting {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -55,7 +48,6 @@ export interface NodeSetting {
 
 const lost = () => new Error("Connection terminated unexpectedly");
 
-/** Starts a node with random settings. */
 export function startNode(name: string, random: Random, setting: NodeSetting): SimNode {
   const gates: Gate[] = [];
   const connect: ConnectCommit = async () => {

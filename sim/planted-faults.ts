@@ -1,20 +1,18 @@
-/** One-line mistakes that the simulation must notice. If it misses one, the simulation is broken. */
 import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** A named mistake, with sessions that make it. `seed` is the first world that usually notices it. */
+/** A one-line mistake. `seed` is the first world that usually notices it; if none does, the simulation is broken. */
 export interface PlantedFault {
   readonly name: string;
   readonly seed: number;
   connect(connection: ConnectionOptions): ConnectCommit;
 }
 
-/** A passage of `commit_decisions`, and the mistake in its place. */
 type Passage = readonly [right: string, wrong: string];
 
 /**
- * Returns sessions that call a copy of `commit_decisions` with one passage replaced. They reject if the passage is
- * gone, so that no fault becomes stale.
+ * Returns sessions that call a copy of `commit_decisions` with one passage replaced. Rejects if the passage no longer
+ * exists.
  */
 export function misspeltCommit(connection: ConnectionOptions, passage: Passage): ConnectCommit {
   const function_name = "commit_decisions_misspelt";
@@ -46,9 +44,8 @@ function misspelt(name: string, seed: number, passage: Passage): PlantedFault {
 const nothingRefused = { status: "fulfilled", value: [] } as const;
 
 /**
- * Every planted fault. "The head is read without its lock" is missing because it breaks nothing. Every change of a head
- * writes an entry, so a commit with an old head collides at (org_id, seq), changes nothing and runs again. The lock
- * only avoids the collision.
+ * Reading the head without its lock is not listed because it breaks nothing: a commit with an old head collides at
+ * (org_id, seq), changes nothing and is retried.
  */
 export const plantedFaults: readonly PlantedFault[] = [
   misspelt("the epochs are not compared", 1, [
@@ -56,11 +53,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     (head.auth_epoch, head.policy_epoch, head.context_epoch)`,
     "false",
   ]),
-  misspelt("one more than the limit", 6, [
+  misspelt("the limit allows one more decision", 6, [
     "greatest(head.hard_limit - head.usage_used, 0)",
     "greatest(head.hard_limit + 1 - head.usage_used, 0)",
   ]),
-  misspelt("shadow decisions take quota", 1, ["case when this_mode = 'live' then stored else 0 end", "stored"]),
+  misspelt("shadow decisions use quota", 1, ["case when this_mode = 'live' then stored else 0 end", "stored"]),
   misspelt("the chain is not in the order of seq", 1, [
     "string_agg(d.hash, ''::bytea order by d.ordinality)",
     "string_agg(d.hash, ''::bytea order by d.ordinality desc)",
@@ -69,11 +66,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     "from unnest(decisions) with ordinality d where d.ordinality <> all (refused)\n    window",
     "from unnest(decisions) with ordinality d\n    window",
   ]),
-  misspelt("a taken idempotency key is not noticed", 3, [
+  misspelt("a used idempotency key is not detected", 3, [
     "and k.idempotency_key = d.idempotency_key limit 1",
     "and false limit 1",
   ]),
-  misspelt("a duplicate is answered before staleness is", 3, [
+  misspelt("a duplicate is answered before staleness is checked", 3, [
     "if head.org_id is null or (asked_auth",
     `if head.org_id is null or not exists (select from unnest(decisions) d join idempotency_keys k on k.org_id = this_org
        and k.operation = d.operation and k.idempotency_key = d.idempotency_key) and (asked_auth`,

@@ -1,14 +1,11 @@
-/** Repeatable randomness: the same seed gives the same draws. */
 export interface Random {
   /** An integer from 0 to `below` - 1. */
   below(below: number): number;
-  /** True with this probability. */
   chance(probability: number): boolean;
-  /** One of the values. */
   pick<T>(values: readonly T[]): T;
 }
 
-/** Mulberry32: 32 bits of state, good enough to choose between a dozen actions. */
+/** Mulberry32: 32 bits of state. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   function next(): number {

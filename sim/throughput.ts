@@ -1,7 +1,7 @@
 /**
- * Measures the commit writer alone: durable decisions per second with realistic rows, for one node and two, on one
- * organization and many. `DATABASE_URL=… npx tsx sim/throughput.ts [seconds] [rounds]`; default: an embedded server.
- * Reports the best round of every setting, because other work slows rounds on a shared machine.
+ * Measures durable decisions per second of the commit writer alone. `DATABASE_URL=… npx tsx sim/throughput.ts [seconds]
+ * [rounds]`; default: an embedded server. Reports each setting's best round, because other work slows rounds on a
+ * shared machine.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClock } from "../packages/server/src/edge/clock.ts";
@@ -83,7 +83,7 @@ async function measure(
   return { rate, text };
 }
 
-/** Nodes, organizations, waiting callers on each node, and whether they send idempotency keys. */
+/** `waiting`: concurrent callers on each node. `keys`: they send idempotency keys. */
 type Setting = readonly [nodes: number, organizations: number, waiting: number, keys: boolean];
 const settings: readonly Setting[] = [
   [1, 1, 64, false],

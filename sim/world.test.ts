@@ -7,16 +7,14 @@ import { fewRuns } from "../scripts/property-runs.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { type RunResult, runWorld } from "./world.ts";
 
-// Opening sessions takes most of a run, and a world may end all sessions of its database. So each of two parallel
-// worlds has its own.
+// One database for each of two parallel worlds, because a world may end all sessions of its database.
 const databases = [await testDatabase(), await testDatabase()];
 
-/** The seeds from 1 to `last`. */
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
-/** 30 worlds take 6 seconds on two idle cores. */
+/** 30 worlds take 6 s on two idle cores. */
 const minutes_ms = (minutes: number): number => minutes * 60_000;
 
-/** Runs the worlds of these seeds, two at a time, until one is unsound. Returns all results. */
+/** Runs two worlds at a time until one is unsound. Returns all results. */
 async function runWorlds(
   seeds: readonly number[],
   connect: (connection: ConnectionOptions) => ConnectCommit,
@@ -38,7 +36,7 @@ describe("three nodes on one database", () => {
   it(
     "keep every promise of the commit writer in every seeded world, with every kind of answer",
     async () => {
-      // Half of the worlds have a slow disk, half a fast one. Each of the first four gives every kind of answer.
+      // Half of the worlds have a slow disk. Each of the first four gives every kind of answer.
       const seeds = [8, 10, 16, 19, ...upTo(30)].slice(0, Math.max(4, fewRuns(34)));
       const results = await runWorlds(seeds, (connection) =>
         connectCommit(connection, {

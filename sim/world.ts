@@ -1,14 +1,12 @@
 /**
- * A small world around the commit writer: three nodes on one real database, organizations, and a scheduler. One seed
- * draws everything that happens.
+ * Simulates the commit writer: three nodes on a real database, organizations, and a scheduler. One seed draws
+ * everything.
  *
- * Every statement of a node stops at a gate before it is sent. A step starts a few actions, opens some of the gates in
- * a drawn order with a drawn fate, and then checks the invariants. Statements left at their gates continue in later
- * steps, after epochs were raised and idempotency keys were taken.
+ * Every statement stops at a gate. A step opens some gates in a drawn order with a drawn fate, and checks the
+ * invariants. Other statements wait for later steps, after epochs were raised and idempotency keys were taken.
  *
- * Gates open one by one, which makes a run repeatable, except in steps that race on purpose. Such a step locks the head
- * row, waits until the statements wait for it, and then commits the change before them. So a statement's snapshot is
- * older than its locks.
+ * Gates open one by one, so a run is repeatable, except in racing steps: they lock the head row, wait until the
+ * statements wait for it, and commit a change. So a statement's snapshot is older than its locks.
  */
 
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
@@ -26,14 +24,12 @@ import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** The environment of a world. */
 export interface WorldSetting {
   readonly db: Db;
   readonly connect: ConnectCommit;
   readonly log: Log;
 }
 
-/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type RunResult =
   | { readonly sound: true; readonly submissions: number; readonly told: Readonly<Record<string, number>> }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
@@ -43,7 +39,6 @@ const stuck_ms = 60_000;
 const none: Epochs = { auth: 0, policy: 0, context: 0 };
 const start_us = Date.UTC(2026, 10, 30, 23, 50) * 1000;
 
-/** Runs one world. */
 export async function runWorld(seed: number, setting: WorldSetting, steps = 10): Promise<RunResult> {
   const world = new CommitWorld(createRandom(seed), setting);
   const { journal } = world;
@@ -61,7 +56,6 @@ export async function runWorld(seed: number, setting: WorldSetting, steps = 10):
   }
 }
 
-/** One request to a node. */
 interface Request {
   readonly org_id: string;
   readonly idempotency_key: string | undefined;
@@ -93,9 +87,7 @@ class CommitWorld {
   };
   readonly #ids = createIds({ now_us: () => Date.now() * 1000 });
   readonly #nodes: SimNode[] = [];
-  /** Number of nodes started. */
   #born = 0;
-  /** Outstanding answers. */
   readonly #pending = new Set<Promise<unknown>>();
 
   constructor(random: Random, setting: WorldSetting) {
@@ -103,7 +95,6 @@ class CommitWorld {
     this.#setting = setting;
   }
 
-  /** Makes two organizations, one of them with a quota, and three nodes. */
   async prepare(): Promise<void> {
     for (const hard_limit of [null, 3 + this.#random.below(6)]) {
       const org_id = this.#ids.next("organization");
@@ -122,7 +113,7 @@ class CommitWorld {
     await checkInvariants(this.#setting.db, this.journal);
   }
 
-  /** Makes everything work, and waits until every request has its answer. */
+  /** Heals everything and waits until every request has its answer. */
   async heal(): Promise<void> {
     for (const node of this.#nodes) node.refusals = 0;
     await this.#quiet();
@@ -133,7 +124,7 @@ class CommitWorld {
     await checkInvariants(this.#setting.db, this.journal);
   }
 
-  /** Ends every node, and releases the statements at the gates, so that no session outlives a failed run. */
+  /** Ends every node and releases all gates, so that no session outlives a failed run. */
   async end(): Promise<void> {
     for (const node of this.#nodes) node.dead = true;
     for (let gate = this.#gates()[0]; gate !== undefined; gate = this.#gates()[0]) await gate.release("lost_before");
@@ -232,7 +223,7 @@ class CommitWorld {
     while (performance.now() < until_ms) {
       const [locks] = await this.#setting.db.system((query) =>
         query<{ n: number }>(
-          // pg_locks, because wait_event is hidden from a session that switched to another role.
+          // A session that switched roles cannot see wait_event, so use pg_locks.
           `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
            where not l.granted and a.datname = current_database()`,
         ),
@@ -262,7 +253,6 @@ class CommitWorld {
     await this.#changeHead(org_id, { ...changes, hard_limit: hard_limit + this.#random.below(4) });
   }
 
-  /** The node dies with its statements, and another one takes its place. */
   async #die(node: SimNode): Promise<void> {
     this.#note(`${node.name} dies`);
     node.dead = true;
@@ -305,11 +295,10 @@ class CommitWorld {
     await this.#quiet();
   }
 
-  /** Waits until every node is idle or has a statement at a gate. */
   async #quiet(): Promise<void> {
     const until_ms = performance.now() + stuck_ms;
     for (let looks = 0; performance.now() < until_ms; looks++) {
-      // Usually a few turns are enough. Opening a session takes longer, and the server needs processor time for it.
+      // A few turns are usually enough, but opening a session takes longer and needs CPU time for the server.
       await (looks < 20 ? turn() : pause(1));
       if (this.#nodes.every((node) => node.writer.depth() === 0 || node.gates.length > 0)) return;
     }
@@ -338,7 +327,7 @@ class CommitWorld {
 
   #killSessions(): Promise<void> {
     return this.#setting.db.system(async (query) => {
-      // The sessions use the tests' own role. The role that a superuser switches to may not end them.
+      // The sessions use the tests' own role, which the role after a switch may not end.
       await query("set local role none");
       await query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign commit writer' and datname = current_database()",

@@ -1,4 +1,4 @@
-/** The site of docs/, which the service serves at /docs. `npm run docs` builds it. */
+/** The documentation site, served at /docs. `npm run docs` builds it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
@@ -6,7 +6,7 @@ import { adaptMarkdown } from "./site-links.ts";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
 
-/** Returns the menu of one folder: every page of it by its title, in the order of `first`, then by title. */
+/** Returns the menu of a folder: pages of `first` in that order, then the rest by title. */
 function pagesOf(folder: string, first: readonly string[] = []): { text: string; link: string }[] {
   const pages = readdirSync(`${docs}${folder}`).filter((name) => name.endsWith(".md") && name !== "index.md");
   const rank = (name: string): number => (first.indexOf(name) + first.length + 1) % (first.length + 1);
@@ -26,13 +26,13 @@ export default defineConfig({
   base: "/docs/",
   cleanUrls: false,
   lastUpdated: false,
-  // The build fails on a link to a page that does not exist.
+  // The build fails on dead links, except to this example address.
   ignoreDeadLinks: ["http://localhost:8080"],
   markdown: {
     config: adaptMarkdown,
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
-  // The fonts of the reader's system. No request goes to another host.
+  // Uses the reader's system fonts. No request goes to another host.
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
     search: { provider: "local" },

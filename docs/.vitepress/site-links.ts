@@ -1,4 +1,4 @@
-/** Makes the pages of docs/ readable in two places: in the repository, and as a site. */
+/** Makes the pages of docs/ work both in the repository and as a site. */
 import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,8 +8,8 @@ import type { MarkdownRenderer } from "vitepress";
 const docs = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Renders `mermaid` blocks as SVG at build time, and turns links to files outside docs/ into plain text, because the site
- * does not have these files. Throws if such a file does not exist.
+ * Renders `mermaid` blocks as SVG, and turns links to files outside docs/ into plain text. Throws if such a file does
+ * not exist.
  */
 export function adaptMarkdown(md: MarkdownRenderer): void {
   const fence = md.renderer.rules.fence;
@@ -39,8 +39,8 @@ export function adaptMarkdown(md: MarkdownRenderer): void {
 }
 
 /**
- * Draws a diagram, and returns it as a `data:` address without fonts from other hosts. It is an image, because its styles would
- * be dropped from a page. The background is white, so that it is readable in dark mode.
+ * Returns a diagram as a `data:` image without remote fonts. Inline SVG would lose its styles. The background is white
+ * for dark mode.
  */
 function pictureOf(diagram: string): string {
   const svg = renderMermaidSVG(diagram, { bg: "#ffffff", fg: "#27272a" }).replaceAll(/^\s*@import[^\n]*\n/gm, "");

@@ -11,11 +11,11 @@ import { verifyWebhook, WebhookRejected } from "@countersign/sdk";
 
 const secret = process.env.WEBHOOK_SECRET ?? "";
 if (secret === "") {
-  console.error("WEBHOOK_SECRET: set it to the secret that the registration answered with");
+  console.error("WEBHOOK_SECRET: set it to the secret from the registration's answer");
   process.exit(1);
 }
 
-// Use a table with a unique key instead: this memory ends with the process, and retries outlive it.
+// Retries outlive this process, so replace this memory with a table that has a unique key.
 const known = new Set();
 const seen = (delivery_id) => known.has(delivery_id) || !known.add(delivery_id);
 
@@ -26,13 +26,13 @@ const server = createServer(async (request, response) => {
     const { event, delivery_id, repeated } = await verifyWebhook(Buffer.concat(chunks), request.headers, secret, {
       seen,
     });
-    // Any 2xx within 10 seconds. Whatever takes longer comes after the answer.
+    // Answer any 2xx within 10 s. Do longer work after the answer.
     response.writeHead(204).end();
     if (!repeated) await work(event, delivery_id);
   } catch (error) {
     if (error instanceof WebhookRejected) console.error(`refused: ${error.message}`);
     else console.error(error);
-    // Acknowledged is acknowledged: work that fails now is nobody's but yours to do again.
+    // After the 204 the service sends no retry, so you must repeat failed work yourself.
     if (!response.headersSent) response.writeHead(error instanceof WebhookRejected ? 400 : 500).end();
   }
 });

@@ -1,4 +1,4 @@
-/** Writes the reference of the HTTP API from the contract: a list of operations, and a page for each tag and for schemas. */
+/** Writes the API reference from the contract. */
 import {
   type Auth,
   errorCodes,
@@ -40,7 +40,6 @@ interface Call {
 
 const source = "the operations of packages/contract";
 
-/** Returns the pages by path. */
 export function apiPages(): Map<string, string> {
   const { paths, components } = openapiDocument() as unknown as {
     paths: Record<string, Record<string, Call>>;
@@ -135,7 +134,6 @@ function schemaSection(name: string, schema: Schema): string {
   return [`## ${name}`, proseText(schema.description ?? ""), members].filter((block) => block !== "").join("\n\n");
 }
 
-/** Returns a type as text with links to schemas. */
 function typeText(schema: Schema): string {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1) ?? "";

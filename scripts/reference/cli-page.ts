@@ -1,11 +1,10 @@
-/** Writes the reference of the command line from the program itself. */
+/** Writes the command line reference from the program itself. */
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { capturingTerminal } from "../../packages/cli/src/testing/run-cli.ts";
 import { generatedPage } from "./markdown.ts";
 
 type Command = ReturnType<typeof createProgram>;
 
-/** Returns the page: each command with its help. */
 export function cliPage(): string {
   const { terminal } = capturingTerminal();
   const sections = createProgram(terminal).commands.flatMap((command) => [

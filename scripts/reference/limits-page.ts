@@ -1,8 +1,6 @@
-/** Writes the page of limits from the contract. */
 import { limits } from "@countersign/contract";
 import { generatedPage, table } from "./markdown.ts";
 
-/** Returns the page: every number that the service enforces. */
 export function limitsPage(): string {
   const rows = Object.entries(limits).map(([name, value]) => [`\`${name}\``, Number(value).toLocaleString("en-US")]);
   return generatedPage(

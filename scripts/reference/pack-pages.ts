@@ -3,7 +3,6 @@ import type { ParsedPack } from "@countersign/core";
 import { packText } from "../../packages/core/src/testing/packs.ts";
 import { generatedPage, table } from "./markdown.ts";
 
-/** Returns the pages by path. */
 export function packPages(packs: readonly ParsedPack[], names: readonly string[]): Map<string, string> {
   const pages = new Map<string, string>();
   const rows = names.map((name, index) => {

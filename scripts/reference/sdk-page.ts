@@ -1,4 +1,4 @@
-/** Writes the reference of the SDK from the docstrings of what packages/sdk exports. */
+/** Writes the SDK reference from the docstrings of its exports. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
@@ -12,7 +12,6 @@ interface Declared {
   readonly doc: string;
 }
 
-/** Returns the page: each export with its docstring and its declaration. */
 export function sdkPage(): string {
   const index = readFileSync(`${sdk}index.ts`, "utf8");
   const exported = new Set(
@@ -50,7 +49,7 @@ function sdkFiles(): string[] {
 const section = ({ name, doc, text }: Declared): string =>
   [`## ${name}`, proseText(doc), `\`\`\`typescript\n${text}\n\`\`\``].filter((block) => block !== "").join("\n\n");
 
-/** Returns the exported declarations of a file. Bodies of functions and initial values are left out. */
+/** Returns a file's exported declarations without function bodies and initial values. */
 function declarationsOf(path: string): Declared[] {
   const source = readFileSync(`${sdk}${path}`, "utf8");
   const { program, comments } = parseSync(path, source);

@@ -1,6 +1,4 @@
-/**
- * Finds import circles: modules of one package that import each other, directly or through others. Type imports count.
- */
+/** Finds import circles inside a package, direct or indirect. Type imports count. */
 import { join } from "node:path/posix";
 import { codeOnly, importsOf } from "./scan.ts";
 import { isTestCode } from "./walls.ts";
@@ -8,7 +6,6 @@ import { isTestCode } from "./walls.ts";
 /** Packages that still have circles. This list may only shrink. */
 const packagesWithCircles: readonly string[] = ["cel", "core"];
 
-/** Returns each circle as the sorted paths of the modules that import each other. */
 function importCircles(files: readonly { readonly path: string; readonly source: string }[]): string[][] {
   const imports = new Map(files.map(({ path, source }) => [path, relativeImports(path, source)]));
   const reached = new Map([...imports.keys()].map((path) => [path, reachableFrom(path, imports)]));
@@ -42,7 +39,6 @@ function reachableFrom(path: string, imports: ReadonlyMap<string, readonly strin
   return reached;
 }
 
-/** Returns one finding for each circle in the packages. Test code is excluded. */
 export function circleFindings(files: readonly { readonly path: string; readonly source: string }[]) {
   const checked = files.filter(({ path }) => {
     const [, name = ""] = /^packages\/([\w-]+)\/src\//.exec(path) ?? [];

@@ -10,7 +10,6 @@ interface ConstantFinding {
 
 const unit = /_(?:ms|us|seconds|days|bytes|usd)$/;
 
-/** Returns the module constants of one file whose casing does not fit their kind. */
 export function constantFindings(path: string, source: string): ConstantFinding[] {
   const findings: ConstantFinding[] = [];
   for (const statement of parseSync(path, source).program.body) {

@@ -1,24 +1,23 @@
-/** Checks the length of functions: at most 70 lines, with a list of exceptions that may only shrink. */
+/** Limits functions to 70 lines, with exceptions that may only shrink. */
 import { parseSync, Visitor } from "oxc-parser";
 import { isTestCode } from "./walls.ts";
 
 const lines_max = 70;
 
-/** One function that is longer than the limit. `line` counts from 1. */
+/** `line` counts from 1. */
 export interface LongFunction {
   readonly name: string;
   readonly line: number;
   readonly lines: number;
 }
 
-/** One exception. `lines` is its current length. */
 export interface Exception {
   readonly path: string;
   readonly name: string;
   readonly lines: number;
 }
 
-/** Returns the functions of one file that exceed the limit. A function without a name is named by its line. */
+/** Names an anonymous function by its line. */
 export function longFunctions(path: string, source: string): LongFunction[] {
   const found: LongFunction[] = [];
   if (source.split("\n").length <= lines_max) return found;
@@ -55,10 +54,7 @@ interface FunctionFinding {
   readonly message: string;
 }
 
-/**
- * Returns functions over the limit that are not exceptions or have grown. Also returns exceptions that are shorter or
- * no longer exist.
- */
+/** Returns long functions that are not exceptions or have grown, and exceptions that shrank or disappeared. */
 export function functionFindings(
   files: readonly { readonly path: string; readonly source: string }[],
   exceptions: readonly Exception[],

@@ -40,7 +40,7 @@ describe("banned phrases", () => {
   });
 });
 
-describe("folders that are not mended yet", () => {
+describe("folders that are not plain yet", () => {
   const files = [{ path, source: `// ${banned}` }];
 
   it("are left out, as are single files", () => {
@@ -49,7 +49,7 @@ describe("folders that are not mended yet", () => {
     expect(repositoryProseFindings(files, [])).toHaveLength(1);
   });
 
-  it("are refused when they hold nothing", () => {
+  it("are refused if they have no findings", () => {
     expect(repositoryProseFindings(files, ["packages/core", "packages/cor"])).toEqual([
       expect.objectContaining({ path: "packages/cor" }),
     ]);

@@ -1,16 +1,14 @@
 /**
- * Finds phrases that CONTRIBUTING.md ("Plain English") does not allow: in comments, in string literals and in Markdown.
- * The phrases are data, in `prose-patterns.json`.
+ * Finds phrases that CONTRIBUTING.md ("Plain English") bans, listed in `prose-patterns.json`: in comments, strings and
+ * Markdown.
  */
 import { readFileSync } from "node:fs";
 import { parseSync, Visitor } from "oxc-parser";
 
-/** One banned phrase. `found` is a text that has it, `fine` is a similar text that has not. */
+/** A banned phrase. `found` matches, `fine` is similar and does not. */
 interface ProsePattern {
   readonly pattern: string;
-  /** Advice for the author. */
   readonly instead: string;
-  /** `comments` limits the pattern to comments. */
   readonly in?: "comments";
   readonly found: string;
   readonly fine: string;
@@ -30,12 +28,12 @@ export interface Passage {
   readonly text: string;
 }
 
-/** All banned phrases. Patterns ignore case, and a space in them matches a line break, too. */
+/** Patterns ignore case. A space also matches a line break. */
 export const prosePatterns: readonly ProsePattern[] = JSON.parse(
   readFileSync(new URL("prose-patterns.json", import.meta.url), "utf8"),
 );
 
-/** Folders and files whose texts are not plain yet. Delete a line when its texts are mended; add none. */
+/** Folders and files that are not plain yet. Remove lines, add none. */
 const unmended: readonly string[] = JSON.parse(readFileSync(new URL("prose-unmended.json", import.meta.url), "utf8"));
 
 const compiled = prosePatterns.map((entry) => ({
@@ -43,7 +41,6 @@ const compiled = prosePatterns.map((entry) => ({
   expression: new RegExp(entry.pattern.replaceAll(" ", "\\s+"), "gi"),
 }));
 
-/** Returns the banned phrases of all files outside the folders that are not mended yet. */
 export function repositoryProseFindings(
   files: readonly { readonly path: string; readonly source: string }[],
   exempt: readonly string[] = unmended,
@@ -59,7 +56,6 @@ export function repositoryProseFindings(
   ];
 }
 
-/** Returns the banned phrases of one file. Files other than TypeScript, JavaScript and Markdown have none. */
 export function proseFindings(path: string, source: string): ProseFinding[] {
   return passagesOf(path, source).flatMap(({ kind, start, text }) =>
     compiled.flatMap(({ expression, instead, in: place }) => {
@@ -81,7 +77,7 @@ export function passagesOf(path: string, source: string): Passage[] {
   const passages: Passage[] = [];
   const { program, comments } = parseSync(path, source);
   for (const { type, start, end } of comments) {
-    // Line comments one below the other are one comment.
+    // Consecutive line comments form one comment.
     const last = passages.at(-1);
     const between = last === undefined ? "" : source.slice(last.start + last.text.length, start);
     if (type === "Line" && last !== undefined && /^\s*\n[ \t]*$/.test(between) && !between.includes("\n\n")) {
@@ -102,7 +98,6 @@ export function passagesOf(path: string, source: string): Passage[] {
   return passages;
 }
 
-/** Returns a comment as a passage that begins with its first word. */
 function commentPassage(source: string, start: number, end: number): Passage {
   const text = proseOfComment(source.slice(start, end));
   const indent = Math.max(0, text.search(/\S/));
@@ -114,7 +109,7 @@ function proseOfComment(text: string): string {
   return text.replaceAll(/^\/\*+|\*+\/$|^[ \t]*\*|\/\/+|`[^`]*`/gm, blank);
 }
 
-/** Blanks code blocks, code in backticks, and the addresses of links. */
+/** Blanks code blocks, code in backticks, and link addresses. */
 function proseOfMarkdown(text: string): string {
   return text.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`|\]\([^)\n]*\)/gm, blank);
 }

@@ -1,9 +1,6 @@
-/**
- * Scans TypeScript as text, because TypeScript 7 has no compiler API for JavaScript. Distinguishes only comments,
- * strings, templates and regular expressions.
- */
+/** Scans TypeScript as text, because TypeScript 7 has no compiler API for JavaScript. */
 
-/** One imported or re-exported module. `line` counts from 1. */
+/** One import or re-export. `line` counts from 1. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
@@ -12,7 +9,7 @@ export interface Import {
 /** Tokens after which a slash begins a regular expression, not a division. */
 const beforeRegex = /(?:^|[([{,;:=!&|?+\-*%<>~^]|\b(?:return|typeof|case|in|of|void|delete|throw|new|yield|await))\s*$/;
 
-/** All parts that are not code, longest first: comments, strings, regular expressions. Templates are walked by hand. */
+/** Parts that are not code. Templates are scanned by hand. */
 const notCode = {
   comment: /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
   string: /"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?/y,
@@ -21,8 +18,8 @@ const notCode = {
 };
 
 /**
- * Returns the source with the content of comments, strings, templates and regular expressions replaced by spaces.
- * Quotes, line breaks and the code inside `${}` stay, and every character keeps its place.
+ * Blanks comments, strings, templates and regular expressions. Quotes, line breaks and code inside `${}` stay, and
+ * every character keeps its place.
  */
 export function codeOnly(source: string): string {
   let code = "";
@@ -75,7 +72,7 @@ function blanked(text: string, edge: number): string {
 const importForms =
   /\b(?:import|export)\b[^;"'`()]*?\bfrom\s*(["'])|\bimport\s*(["'])|\b(?:import|require)\s*\(\s*(["'])/g;
 
-/** Returns every module that the source imports, also by `import()`, in order. `code` is `codeOnly(source)`. */
+/** Returns every imported module in order, also of `import()`. `code` is `codeOnly(source)`. */
 export function importsOf(source: string, code: string): Import[] {
   return [...code.matchAll(importForms)].map((match) => {
     const begin = match.index + match[0].length;
@@ -84,7 +81,6 @@ export function importsOf(source: string, code: string): Import[] {
   });
 }
 
-/** Returns the line number, from 1, of the character at `index`. */
 export function lineAt(source: string, index: number): number {
   return source.slice(0, index).split("\n").length;
 }

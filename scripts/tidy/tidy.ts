@@ -1,6 +1,5 @@
 /**
- * Checks the house rules that a compiler does not check: import walls, clocks and randomness only at the edge, names
- * and sizes of files, plain English. Each finding says what to write instead. `npm run check` and
+ * Checks house rules that no compiler checks. Each finding says what to write instead. `npm run check` and
  * scripts/tidy/tidy.test.ts run it.
  */
 
@@ -15,7 +14,7 @@ import { placesOf, referenceFindings } from "./references.ts";
 import { codeOnly, importsOf, lineAt } from "./scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
 
-/** One breach of a house rule. `line` counts from 1; 0 is the file itself. */
+/** A broken house rule. `line` counts from 1; 0 is the whole file. */
 export interface Finding {
   readonly path: string;
   readonly line: number;
@@ -35,16 +34,16 @@ interface Pattern {
 }
 
 const pureRooms: readonly Room[] = ["contract", "cel", "core"];
-/** Modules of Node.js whose functions depend only on their arguments (randomness is found by name). */
+/** Node.js modules whose functions depend only on their arguments. Randomness is found by name. */
 const pureModules = new Set(["node:buffer", "node:crypto", "node:zlib"]);
 const atEdge = (room: Room): boolean => room === "free" || room === "edge" || room === "cli";
-/** The only file of the console that reads the browser's clock. Other files get the time from it. */
+/** The only file of the console that reads the browser's clock. */
 const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
-/** Measures how long the event loop of this process was busy. No decision depends on it. */
+/** Measures how busy the event loop was. No decision depends on it. */
 const isEventLoop = (path: string): boolean => path === "packages/server/src/operations/shared/turns.ts";
-/** Code that runs in a customer's process, which has none of our ports. */
+/** Code in a customer's process, which has none of our ports. */
 const atCustomer = (room: Room): boolean => room === "sdk" || room === "mcp" || room === "console";
-/** The supervisor of the embedded database owns a process of this machine, as the edge does. */
+/** Supervises a process of this machine, as the edge does. */
 const supervises = (path: string): boolean => path.startsWith("packages/server/src/store/embedded-postgres/");
 
 const patterns: readonly Pattern[] = [
@@ -76,7 +75,7 @@ const patterns: readonly Pattern[] = [
     rule: "default-export",
     pattern: /(?:^|[\n;])\s*export\s+default\b|\bas\s+default\b/g,
     message: "export it by name, so that it has the same name everywhere",
-    // vitest's own files: its config, and the set-up that it calls by its default export.
+    // vitest needs default exports in its config and its set-up.
     applies: (path) => !/(?:\.config|\/global-setup)\.[mc]?ts$/.test(path),
   },
   {
@@ -106,10 +105,9 @@ const patterns: readonly Pattern[] = [
   },
 ];
 
-/** Matches the beginning of an SQL statement in a text. */
 const statement = /["`]\s*(?:select\s[^"`]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/g;
 
-/** Returns all findings of one file, given its path from the root of the repository and its text. */
+/** Returns all findings of one file. `path` starts at the repository's root. */
 export function fileFindings(path: string, source: string): Finding[] {
   const code = codeOnly(source);
   const room = roomOf(path);
@@ -133,7 +131,7 @@ export function fileFindings(path: string, source: string): Finding[] {
   }
   if (path.startsWith("packages/server/") && room !== "store" && room !== "free") {
     for (const { index } of source.matchAll(statement)) {
-      if (code[index] === " ") continue; // In a comment.
+      if (code[index] === " ") continue;
       findings.push(at(lineAt(source, index), "sql", "all SQL is in server/src/store: call a function there"));
     }
   }
@@ -158,7 +156,6 @@ function nameFindings(path: string): Finding[] {
   return findings;
 }
 
-/** Returns the folders with too many source files. Tests are not counted. */
 export function folderFindings(paths: readonly string[]): Finding[] {
   const counts = new Map<string, number>();
   for (const path of paths) {
@@ -174,7 +171,6 @@ export function folderFindings(paths: readonly string[]): Finding[] {
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
 
-/** Returns the paths of the files in a folder of the repository, and below it, whose names match the pattern. */
 function filesBelow(folder: string, name: RegExp): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
@@ -183,7 +179,7 @@ function filesBelow(folder: string, name: RegExp): string[] {
   });
 }
 
-/** Returns all findings in the repository, and the files that are so long that they may need a split. */
+/** Returns all findings, and files so long that they may need a split. */
 export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
   const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/tidy/long-functions.json"), "utf8"));
   const read = (path: string) => ({ path, source: readFileSync(join(root, path), "utf8") });
@@ -207,14 +203,13 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
   };
 }
 
-/** Returns one finding as one line. */
 export function findingText({ path, line, rule, message }: Finding): string {
   return `${path}${line > 0 ? `:${line}` : ""} [${rule}] ${message}`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { findings, questions } = repositoryFindings();
-  for (const path of questions) console.log(`${path} has more than ${lines_questioned} lines: is it one thing?`);
+  for (const path of questions) console.log(`${path} has more than ${lines_questioned} lines: can it be split?`);
   for (const finding of findings) console.error(findingText(finding));
   console.log(findings.length === 0 ? "tidy" : `${findings.length} findings`);
   process.exitCode = findings.length === 0 ? 0 : 1;

@@ -1,8 +1,8 @@
-/** The rooms of the code, and which of them each may import. See ARCHITECTURE.md. */
+/** The rooms of the code and their allowed imports. See ARCHITECTURE.md. */
 
 import { dirname, join } from "node:path/posix";
 
-/** A room: a package, or a folder of packages/server/src. `free` may import anything and be imported by no other room. */
+/** A package, or a folder of packages/server/src. `free` may import anything, and no other room may import it. */
 export type Room =
   | "contract"
   | "cel"
@@ -56,7 +56,6 @@ const mayImport: Record<Room, readonly Room[]> = {
   ],
 };
 
-/** Advice instead of an import against the arrow, by the importing room. */
 const instead: Partial<Record<Room, string>> = {
   contract: "the contract is data only: move the value here, or the behaviour to the package that needs it",
   cel: "the expression engine does not know other rooms: let core pass it in as a declaration or a function",
@@ -70,7 +69,6 @@ const instead: Partial<Record<Room, string>> = {
   mcp: "use the sdk",
 };
 
-/** Returns the room of a file, given its path from the root of the repository. */
 export function roomOf(path: string): Room {
   if (isTestCode(path)) return "free";
   const [top, name = "", ...rest] = path.split("/");
@@ -86,7 +84,7 @@ export function isTestCode(path: string): boolean {
   return /(?:^|\/)(?:test|testing|conformance)\/|\.test\.tsx?$|^(?:sim|bench|scripts)\/|vitest\.[\w.]*ts$/.test(path);
 }
 
-/** Returns why an import is not allowed and what to write instead. Null: it is allowed. */
+/** Returns why an import is forbidden and what to write instead, or null. */
 export function wallFinding(path: string, specifier: string): string | null {
   const from = roomOf(path);
   if (specifier.startsWith(".")) return relativeFinding(path, from, specifier);
@@ -102,7 +100,7 @@ function relativeFinding(path: string, from: Room, specifier: string): string | 
   const target = join(dirname(path), specifier);
   const packageOf = (file: string) => /^packages\/([\w-]+)\//.exec(file)?.[1];
   const name = packageOf(target);
-  // Code outside the packages (sim, bench, test, scripts) may import their inner files.
+  // Code outside the packages may import their inner files.
   const inside = path.startsWith("packages/") && /^packages\/[\w-]+\/src\//.test(target);
   if (inside && name !== undefined && name !== packageOf(path)) {
     return `crosses into another package: write @countersign/${name} and export it there`;

@@ -1,7 +1,4 @@
-/**
- * Upgrades a database of an older version to the current schema, once: `npm run upgrade-once`. The next release does
- * not need this folder.
- */
+/** `npm run upgrade-once`: upgrades a database of an older version once. The next release does not need this folder. */
 import { setInterval } from "node:timers";
 import { type Log, readConfig } from "@countersign/server";
 import { openDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
@@ -17,7 +14,7 @@ Before: stop every node of the older version, and keep a dump (\`countersign exp
 A million decisions take about three minutes and need twice the room of their tables. After an interruption, run it again.
 The hashes of the audit trail are computed again: note the newest root after the upgrade (\`countersign audit verify\`).`;
 
-/** Prints that the upgrade is still running, so that operators see it is not stuck. */
+/** Shows operators that a long upgrade is not stuck. */
 const reported_every_ms = 10_000;
 
 const print = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -32,7 +29,7 @@ async function main(): Promise<void> {
   const database = await openDatabase(readConfig(process.env), log, "restore");
   const began_ms = performance.now();
   const telling = setInterval(() => {
-    print(`at work for ${Math.round((performance.now() - began_ms) / 1000)} s …`);
+    print(`still running after ${Math.round((performance.now() - began_ms) / 1000)} s …`);
   }, reported_every_ms);
   try {
     const upgraded = await upgradeOnce(database.connection, log);

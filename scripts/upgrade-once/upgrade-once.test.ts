@@ -1,4 +1,4 @@
-/** Tests that a database of the previous release (`filled.sql`, its own dump) is upgraded completely. */
+/** Upgrades a dump of the previous release (`filled.sql`). */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Decision, factCategoryNames } from "@countersign/contract";
@@ -29,7 +29,7 @@ async function run<Row extends object>(connection: ConnectionOptions, text: stri
   }
 }
 
-/** Creates a database of the previous release. `version`: one of the earlier schemas, without rows. */
+/** Creates a database of the previous release. `version`: an earlier schema, without rows. */
 async function olderDatabase(version = newest_of_before): Promise<ConnectionOptions> {
   const database = await emptyDatabase();
   await migrate(database, silentLog, (await readMigrations(schemas)).slice(0, version));
@@ -44,7 +44,7 @@ async function opened(connection: ConnectionOptions) {
   return db;
 }
 
-/** Without the order of columns, because columns that were added later are at the end. */
+/** Ignores the order of columns, because columns added later come last. */
 const sorted = (schema: string) =>
   schema.split("\n\n").map((table) => {
     const [name, ...lines] = table.trim().split("\n");
@@ -61,7 +61,7 @@ interface OldIntent {
   readonly key_id: string | null;
 }
 
-test("every record exists, in its place, and the trail is valid", async () => {
+test("keeps every record in its place, with a valid trail", async () => {
   const database = await olderDatabase();
   const intents = await run<OldIntent>(database, "select *, intent::text as intent from intents order by intent_id");
   const trail = await run<{ org_id: string; seq: number; type: string; actor: string; data: Record<string, unknown> }>(
@@ -86,7 +86,7 @@ test("every record exists, in its place, and the trail is valid", async () => {
     expect(listed({ ...factsOf(facts_now) } as Record<string, CategoryFacts>)).toEqual(listed(facts));
   }
   const after = await db.query("select org_id, seq, type, actor, at, intent_id, data from audit order by org_id, seq");
-  // The hash of a decision's documents was in its record. Now it is the entry's.
+  // The documents' hash moved from the record to the entry.
   expect(after).toEqual(
     trail.map(({ data: { record_sha256, ...data }, ...record }) => ({
       ...record,
@@ -106,7 +106,6 @@ test("every record exists, in its place, and the trail is valid", async () => {
   }
 });
 
-/** Every fact with its origin. */
 function listed(facts: Record<string, CategoryFacts>) {
   return factCategoryNames.flatMap((category) => {
     const found = facts[category];
@@ -115,18 +114,15 @@ function listed(facts: Record<string, CategoryFacts>) {
   });
 }
 
-test.each([1, 12, newest_of_before])(
-  "schema %i becomes that of a new database, from every older one",
-  async (version) => {
-    const database = await olderDatabase(version);
-    expect(await upgradeOnce(database, silentLog)).not.toBeNull();
-    const fresh = await testDatabase();
-    const db = await opened(database);
-    expect(await migrate(database, silentLog)).toBe((await readMigrations()).length);
-    expect(sorted(await db.system(schemaText))).toEqual(sorted(await fresh.db.system(schemaText)));
-    expect(await upgradeOnce(database, silentLog)).toBeNull();
-  },
-);
+test.each([1, 12, newest_of_before])("turns schema %i into the schema of a new database", async (version) => {
+  const database = await olderDatabase(version);
+  expect(await upgradeOnce(database, silentLog)).not.toBeNull();
+  const fresh = await testDatabase();
+  const db = await opened(database);
+  expect(await migrate(database, silentLog)).toBe((await readMigrations()).length);
+  expect(sorted(await db.system(schemaText))).toEqual(sorted(await fresh.db.system(schemaText)));
+  expect(await upgradeOnce(database, silentLog)).toBeNull();
+});
 
 test("the service refuses an older database unchanged, and says what to do", async () => {
   const database = await olderDatabase();

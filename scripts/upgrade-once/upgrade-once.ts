@@ -4,7 +4,6 @@ import { type ConnectionOptions, openClient } from "../../packages/server/src/st
 import { type Migration, migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
 import { StartRefused } from "../../packages/server/src/store/database/start-refused.ts";
 
-/** The counts of an upgrade. */
 export interface Upgraded {
   readonly organizations: number;
   readonly decisions: number;
@@ -12,9 +11,8 @@ export interface Upgraded {
 }
 
 /**
- * Upgrades a database of any older schema to the last older one, then to the current schema. Null: it already has the
- * current one. Each step is a transaction, so an interrupted upgrade can run again. Throws `StartRefused` if the
- * database is empty or of another program.
+ * Upgrades any older schema to the current one. Null: already current. Each step is a transaction, so an interrupted
+ * upgrade can be repeated. Throws `StartRefused` if the database is empty or another program's.
  */
 export async function upgradeOnce(connection: ConnectionOptions, log: Log): Promise<Upgraded | null> {
   const steps = await readMigrations(join(import.meta.dirname, "schemas"));
@@ -27,12 +25,12 @@ export async function upgradeOnce(connection: ConnectionOptions, log: Log): Prom
   await refuseNodes(connection);
   await migrate(connection, log, steps);
   const upgraded = await asSchemaOfNow(connection, today);
-  // After an interrupted run, the start of the service applies the migrations.
+  // After an interrupted run, the service's start applies the migrations.
   await migrate(connection, log);
   return upgraded;
 }
 
-/** Records that the database has the first current schema, which equals the last older one. */
+/** Records the first current schema, which equals the last older one. */
 async function asSchemaOfNow(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
   const client = await openClient(connection, "upgrade-once");
   try {
@@ -72,7 +70,6 @@ async function refuseNodes(connection: ConnectionOptions): Promise<void> {
   }
 }
 
-/** Returns the name of the database's first migration, or null. */
 async function firstMigration(connection: ConnectionOptions): Promise<string | null> {
   const client = await openClient(connection, "upgrade-once");
   try {

@@ -1,4 +1,3 @@
-/** The participants of the people's world: one organization, its reviewers, agents and membranes. */
 import type { Membrane } from "@countersign/contract";
 import { policySha256 } from "@countersign/core";
 import { insertNewKey } from "../../packages/server/src/operations/keys/create-key.ts";
@@ -13,39 +12,34 @@ import { lockHead } from "../../packages/server/src/store/organizations/heads.ts
 import { insertPolicy, insertPolicyVersion } from "../../packages/server/src/store/policies/policies.ts";
 import type { Random } from "../random.ts";
 
-/** Everyone in the world, and the membranes. */
 export interface Cast {
   readonly org_id: string;
   readonly people: readonly Caller[];
   /** Created the agents' keys, so it is the same person and must not decide on their actions. */
   readonly creator: Caller;
-  /** A key made with the live agent's key, so it must not override that agent's blocks. */
+  /** Made with the live agent's key, so it must not override that agent's blocks. */
   readonly offspring: Caller;
   readonly agents: Readonly<Record<"live" | "test", Caller>>;
   /**
-   * Escalates with a quorum of one; escalates with a quorum of two; blocks; approves unless a policy stops the action
-   * (only with rules).
+   * Verdicts: escalate (quorum 1), escalate (quorum 2), block, and with rules: approve unless a policy stops the
+   * action.
    */
   readonly membranes: readonly string[];
-  /** The organization's policies; empty in worlds without rules. */
+  /** Empty in worlds without rules. */
   readonly policies: readonly CastPolicy[];
 }
 
-/** A policy of the world. It matches every action. */
 interface CastPolicy {
   readonly policy_id: string;
   readonly name: PolicyName;
-  /** Live at the beginning of the world. */
   readonly live: boolean;
 }
 
 /** `asks_admin`: one admin. `asks_operators`: two people, after the admin. `stops`: blocks; two people may override. */
 export type PolicyName = "asks_admin" | "asks_operators" | "stops";
 
-/** The modes in which people decide and agents submit. */
 export type Mode = "live" | "test";
 
-/** The action of escalated intents. */
 export const escalated_action = 9;
 /** The membrane that approves unless a policy stops the action. */
 export const by_policies = 3;
@@ -64,12 +58,11 @@ const policySpecs: Readonly<Record<PolicyName, object>> = {
   stops: { when: "true", effect: "block", override: "two_person" },
 };
 
-/** Returns the only admin among the people. */
 export function adminOf({ people }: Pick<Cast, "people">): Caller {
   return people.find(({ role }) => role === "admin") as Caller;
 }
 
-/** Creates the organization, its keys and membranes, and with `with_rules` its policies. */
+/** Creates the organization with keys, membranes and, if `with_rules`, policies. */
 export async function prepareCast(db: Db, runtime: Runtime, random: Random, with_rules: boolean): Promise<Cast> {
   const org_id = runtime.ids.next("organization");
   const membrane_ids = (with_rules ? [0, 1, 2, by_policies] : [0, 1, 2]).map(() => runtime.ids.next("membrane"));
@@ -92,7 +85,7 @@ export async function prepareCast(db: Db, runtime: Runtime, random: Random, with
     ];
     await query("update org_heads set webhooks = 1 where org_id = $1", [org_id]);
     const policies = with_rules ? await insertPolicies(runtime, query, org_id, random) : [];
-    // Each new key makes cached keys stale, and a caller of an older epoch would begin each operation twice.
+    // Each new key raises the epoch, and a caller of an older epoch would begin each operation twice.
     const { auth_epoch } = await lockHead(query, org_id);
     const current = (caller: Caller): Caller => ({ ...caller, auth_epoch });
     return {
@@ -107,7 +100,7 @@ export async function prepareCast(db: Db, runtime: Runtime, random: Random, with
   });
 }
 
-/** Writes the policies. The seed draws whether each is live or in shadow. */
+/** The seed draws whether each policy is live or in shadow mode. */
 async function insertPolicies(runtime: Runtime, query: Query, org_id: string, random: Random): Promise<CastPolicy[]> {
   const policies: CastPolicy[] = [];
   for (const [name, spec] of Object.entries(policySpecs) as [PolicyName, object][]) {
@@ -128,7 +121,7 @@ async function insertPolicies(runtime: Runtime, query: Query, org_id: string, ra
 const created_at = "2026-11-21T00:00:00.000000Z";
 const default_verdicts = ["escalate", "escalate", "block", "approve"] as const;
 
-/** The first membrane escalates to one person, the second to two. The third blocks, and one person may override. */
+/** 0 escalates to one person, 1 to two. 2 blocks, and one person may override. */
 function membraneOf(n: number, membrane_id: string, on_timeout: "block" | "approve"): Membrane {
   const about = {
     membrane_id,

@@ -1,9 +1,6 @@
-/** One-line mistakes in the statements behind people's decisions. The simulation must notice each. */
-
-/** A passage of a statement, and the mistake in its place. */
 type Passage = readonly [right: string, wrong: string];
 
-/** A named mistake. `seed` is the first world that notices it. */
+/** A one-line mistake. `seed` is the first world that notices it. */
 export interface PeopleFault {
   readonly name: string;
   readonly seed: number;
@@ -12,14 +9,14 @@ export interface PeopleFault {
   readonly wrong: string;
   /** A second passage, for promises with two guards. */
   readonly also?: Passage;
-  /** The worlds that show it. `freezing` also freeze; `ruling` also change rules, claim and withdraw; `all` do both. */
+  /** Worlds that show it. `freezing` also freeze; `ruling` also change rules, claim and withdraw; `all` do both. */
   readonly worlds?: "freezing" | "ruling" | "all";
 }
 
 export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
-    name: "rulings and overrides overlook freezes",
+    name: "rulings and overrides ignore freezes",
     seed: 1,
     right: "from freezes f where f.org_id = $1) as freezes",
     wrong: "from freezes f where f.org_id = $1 and f.mode = '') as freezes",
@@ -27,14 +24,14 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "commit",
-    name: "a spent override stays good",
+    name: "a spent override stays valid",
     seed: 1,
     right: "set status = 'consumed', consumed_by",
     wrong: "set consumed_by",
   },
   {
     within: "commit",
-    name: "a spent override is not noticed",
+    name: "a spent override is not detected",
     seed: 1,
     right: "and o.status = 'active' and o.expires_at > clock_timestamp())",
     wrong: "and o.expires_at > clock_timestamp())",
@@ -55,21 +52,21 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "a new context source is not noticed by nodes that know the old one",
+    name: "nodes that cached the old context source do not detect a new one",
     seed: 1,
     right: "when $9::boolean then",
     wrong: "when $9::boolean and false then",
   },
   {
     within: "operations",
-    name: "nothing is ever overdue",
+    name: "no deadline ever passes",
     seed: 7,
     right: "status = 'pending' and expires_at <= clock_timestamp() and escalation_id <> all",
     wrong: "false and escalation_id <> all",
   },
   {
     within: "operations",
-    name: "each key is a person",
+    name: "each key counts as a person",
     seed: 22,
     right: "select key_id, name, role, person from api_keys",
     wrong: "select key_id, name, role, key_id as person from api_keys",
@@ -83,14 +80,14 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "an override is good for any action",
+    name: "an override is valid for any action",
     seed: 2,
     right: "and o.fingerprint = decode($2, 'hex')",
     wrong: "and $2::text is not null",
   },
   {
     within: "operations",
-    name: "an override is good in any mode",
+    name: "an override is valid in any mode",
     seed: 2,
     right: "and o.mode = $3\n       and o.status = 'active'",
     wrong: "and $3::text is not null\n       and o.status = 'active'",
@@ -104,7 +101,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "a claim is not kept",
+    name: "a claim is not stored",
     seed: 1,
     right: "values ($1, $2, decode($3, 'hex'), $4, $5, $6::timestamptz, $7::bigint)",
     wrong: "select $1, $2, decode($3, 'hex'), $4, $5, $6::timestamptz, $7::bigint where false",
@@ -112,7 +109,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "nodes do not notice that rules changed",
+    name: "nodes do not detect changed rules",
     seed: 1,
     right: `policy_epoch = policy_epoch + $8::integer, context_epoch = case when $9::boolean then`,
     wrong: `policy_epoch = policy_epoch + 0 * $8::integer, context_epoch = case when $9::boolean and false then`,
@@ -129,7 +126,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "panels forget who approved",
+    name: "panels do not store who approved",
     seed: 1,
     right: "demands = $7::json",
     wrong: "demands = coalesce(demands, $7::json)",
@@ -168,7 +165,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "an approval that was handed on has no holder",
+    name: "an approval that was passed on has no holder",
     seed: 11,
     right: "set approval_holder = $3",
     wrong: "set approval_holder = case when $3 = '' then '' end",
@@ -176,7 +173,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "a claim leaves its approval to others",
+    name: "a claimed approval stays usable by others",
     seed: 1,
     right: "approval_holder = $3, approval_spent = $4",
     wrong: "approval_holder = null, approval_spent = $3 = '' and $4",

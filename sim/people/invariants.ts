@@ -1,11 +1,9 @@
-/** Invariants of the people's world after every step, checked against the tables. */
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../../packages/server/src/ports.ts";
 import { verifyAudit } from "../../packages/server/src/store/audit/verify-audit.ts";
 import { verifyReviews } from "../../packages/server/src/store/audit/verify-reviews.ts";
 import { InvariantBroken } from "../invariants.ts";
 
-/** The answers that the world got. */
 export interface Memory {
   readonly escalations: { readonly escalation_id: string; readonly membrane: number }[];
   readonly blocked: { readonly intent_id: string; readonly action: number; readonly mode: "live" | "test" }[];
@@ -16,9 +14,7 @@ export interface Memory {
     /** Why the override approves nothing; null: it is valid. `waiting`: for the second person. */
     over: "waiting" | "consumed" | "revoked" | "expired" | null;
   }[];
-  /** The record of each escalation at its end. */
   readonly closed: Map<string, string>;
-  /** Acknowledged votes. */
   readonly votes: Map<string, number>;
 }
 
@@ -39,7 +35,7 @@ const closingAudit: Readonly<Record<string, string>> = {
   cancelled: "cancelled",
 };
 
-/** Checks everything. Throws InvariantBroken. */
+/** Throws InvariantBroken. */
 export async function checkPeople(
   db: Db,
   org_id: string,
@@ -88,7 +84,7 @@ export async function checkPeople(
   }
 }
 
-/** A ledger row about freezes, or about an action that must not pass under one. */
+/** A ledger row about freezes, or about an action that a freeze must stop. */
 interface LedgerRow {
   readonly seq: number;
   readonly type: string;
@@ -97,10 +93,7 @@ interface LedgerRow {
   readonly data: { readonly kind?: string; readonly mode?: string; readonly outcome?: string; readonly by?: string };
 }
 
-/**
- * Checks that nothing passed a freeze. In this world each freeze stops all actions. `admin`: the only person who may
- * approve under one.
- */
+/** Checks that nothing passed a freeze, which here stops all actions. Only `admin` may approve under one. */
 export async function checkFreezes(db: Db, org_id: string, admin: string): Promise<void> {
   const { rows, open } = await db.tenant(org_id, async (query) => ({
     rows: await query<LedgerRow>(

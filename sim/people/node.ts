@@ -1,4 +1,4 @@
-/** One node of the people's world: the real operations on a database connection that breaks at a drawn time. */
+/** One node: the real operations on a database connection that breaks at a drawn time. */
 import { compilePolicySet } from "@countersign/core";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
@@ -13,7 +13,6 @@ import { createOrgStates } from "../../packages/server/src/operations/shared/org
 import type { Clock, Db, HttpOut, Log, Query } from "../../packages/server/src/ports.ts";
 import { type ConnectCommit, createCommitWriter } from "../../packages/server/src/store/commit/commit-writer.ts";
 
-/** Environment of a world. `alter` plants mistakes in statements. */
 export interface PeopleSetting {
   readonly db: Db;
   readonly connect: ConnectCommit;
@@ -25,17 +24,15 @@ export interface PeopleSetting {
   readonly rulings?: boolean;
 }
 
-/** The process died. */
 export class Crash extends Error {}
 
-/** A node and its fate. */
 export interface Node {
   readonly runtime: Runtime;
   /** Statements until the process dies; null: it lives. */
   readonly fate: { left: number | null };
 }
 
-/** A database connection that dies before a statement, or after a commit and before its answer. */
+/** A connection that dies before a statement, or between a commit and its answer. */
 function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db {
   const due = () => fate.left !== null && fate.left-- <= 0;
   const wrap =
@@ -58,7 +55,6 @@ function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db 
 
 const wallClock: Clock = { now_us: () => Date.now() * 1000 };
 
-/** Starts a node. */
 export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut): Node {
   const fate: Node["fate"] = { left: null };
   const db = shaky(setting.db, fate, setting.alter ?? ((text) => text));
@@ -93,7 +89,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     timers,
     ids,
     log,
-    // Only calls advance this world's time, so a retry of a lost database would never end.
+    // Uses real time, because only calls advance the simulated time and a retry would never end.
     writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
     orgStates: createOrgStates(setting.db, async (_membrane, policies) => compilePolicySet({ policies, version: 1 })),
     callers: { reload, writeUses: async () => undefined },

@@ -14,13 +14,11 @@ const { connection, db } = await testDatabase({ system_sessions_max: 8, tenant_s
 const kept = keepConnections(connectCommit(connection));
 whenFileIsDone(async () => kept.end());
 const sound: PeopleSetting = { db, connect: kept.connect, log: silentLog };
-/** Additional events of worlds, beside votes, retries and time limits. */
+/** Events besides votes, retries and time limits. */
 const worlds = { freezing: { freezes: true }, ruling: { rulings: true }, all: { freezes: true, rulings: true } };
-/** The seeds from 1 to `last`. */
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
 const minutes_ms = (minutes: number): number => minutes * 60_000;
 
-/** Returns the first unsound world of these seeds, or null. */
 async function firstUnsound(
   seeds: readonly number[],
   setting: PeopleSetting,
@@ -77,7 +75,7 @@ describe("the simulation notices when", () => {
       const found = await firstUnsound([seed, ...upTo(200)], setting);
       expect([...unsaid], "no statement contains").toEqual([]);
       expect(found).not.toBeNull();
-      // Every world would notice a statement that fails.
+      // Excludes failing statements, which every world would notice.
       expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^an operation failed/));
     },
     minutes_ms(8),

@@ -1,14 +1,11 @@
-/** Races for the lock of the organization's head. */
 import type { Db, Query } from "../../packages/server/src/ports.ts";
 import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
 
-/** A participant of a race; resolves to its outcome in words. */
 type Racer = () => Promise<string>;
 
 /**
- * Runs racers that have all read their data before any of them gets the lock of the head. PostgreSQL grants a row lock
- * in the order of waiting, so they get it in the list's order, and the same races always end the same way. Returns the
- * outcomes.
+ * Runs racers that all read before any locks the head. PostgreSQL grants a row lock in order of waiting, so the list's
+ * order decides every race. Returns the outcomes.
  */
 export async function raceInOrder(db: Db, org_id: string, racers: readonly Racer[]): Promise<string[]> {
   const racing: Promise<string>[] = [];
@@ -24,7 +21,6 @@ export async function raceInOrder(db: Db, org_id: string, racers: readonly Racer
   return Promise.all(racing);
 }
 
-/** Starts a racer and notes its end. */
 export function begin(racer: Racer, ended: string[]): Promise<string> {
   const racing = racer();
   racing.then(
@@ -45,13 +41,13 @@ export async function untilWaiting(
   while (performance.now() < until_ms) {
     const [locks] = await db.system((query) =>
       query<{ n: number }>(
-        // pg_locks, because wait_event is hidden from a session that switched to another role.
+        // A session that switched roles cannot see wait_event, so use pg_locks.
         `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
          where not l.granted and a.datname = current_database()`,
       ),
     );
     if (isEnough(locks?.n ?? 0)) return;
-    // A session that holds a head and is idle for a second loses it.
+    // Keeps the session active: one that holds a head and is idle for a second loses it.
     await holder("select 1");
   }
   const sessions = await db.system((query) =>

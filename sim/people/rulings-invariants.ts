@@ -1,10 +1,8 @@
-/** Invariants of a world with rules, after every step: no approval or claim broke the rules of its moment. */
 import type { Decision, Escalation } from "@countersign/contract";
 import type { Db } from "../../packages/server/src/ports.ts";
 import { InvariantBroken } from "../invariants.ts";
 import type { Cast, PolicyName } from "./cast.ts";
 
-/** An entry of the ledger. */
 interface Entry {
   readonly type: string;
   readonly intent_id: string | null;
@@ -28,19 +26,17 @@ interface Stored {
   readonly entries: readonly Entry[];
   /** By escalation_id. */
   readonly reviews: ReadonlyMap<string, Escalation>;
-  /** By override_id: the names of the overridden rules. */
+  /** By override_id: names of the overridden rules. */
   readonly lifts: ReadonlyMap<string, readonly string[]>;
   readonly claims: readonly { readonly intent_id: string; readonly nonce_sha256: string }[];
 }
 
-/** How an action was approved. */
 interface Passed {
   readonly by: "decision" | "reviewers" | "time_limit";
-  /** The overridden rules; empty without an override. */
   readonly lifts: readonly string[];
 }
 
-/** Replays the ledger, whose order is the order of the commits. Throws InvariantBroken. */
+/** Replays the ledger, which is in commit order. Throws InvariantBroken. */
 export async function checkRulings(db: Db, { org_id, policies, people }: Cast): Promise<void> {
   const names = new Map<string, string>(policies.map(({ policy_id, name }) => [policy_id, name]));
   const stored = await readStored(db, org_id, names);
@@ -60,7 +56,6 @@ export async function checkRulings(db: Db, { org_id, policies, people }: Cast): 
     );
 }
 
-/** `names`: names of policies by id. */
 function readStored(db: Db, org_id: string, names: ReadonlyMap<string, string>): Promise<Stored> {
   return db.tenant(org_id, async (query) => {
     await query("set transaction isolation level repeatable read");
@@ -83,18 +78,17 @@ class Replay {
   readonly #reasons = new Map<string | null, ReadonlySet<string>>();
   readonly #passed = new Map<string | null, Passed>();
   readonly #claimed = new Set<string | null>();
-  /** By intent_id: the review of an action, which others may share. */
+  /** By intent_id: the review of an action. Actions may share one. */
   readonly #reviews = new Map<string | null, string>();
   /** By escalation_id: how the review approved its actions. */
   readonly #approvals = new Map<string, Passed>();
-  /** By escalation_id: the action that was claimed, or that took over the approval and needs no claim. */
+  /** By escalation_id: the action that was claimed, or that took over the approval without a claim. */
   readonly #users = new Map<string, string | null>();
   readonly #revoked = new Set<string>();
   /** By escalation_id: the only action that may use the approval. */
   readonly #holders = new Map<string, string | null>();
   /** By escalation_id. */
   readonly #reassigned = new Set<string | undefined>();
-  /** The first person who approved an action. */
   readonly #first = new Map<string | null, string | undefined>();
   /** By override_id: the person who gave the first of two approvals. */
   readonly #seconded = new Map<string | undefined, string | undefined>();
@@ -226,7 +220,7 @@ class Replay {
   }
 }
 
-/** The votes of an open review count in its panels, and some panel is not met. A withdrawn action is blocked. */
+/** Votes of an open review count in its panels, and some panel is unmet. A withdrawn action is blocked. */
 function checkPanels({ status, panels, votes, withdrawn_by, resolution }: Escalation): void {
   if (withdrawn_by !== undefined)
     demand(status === "cancelled" && resolution?.outcome === "block", "a withdrawn action is not blocked");

@@ -1,7 +1,6 @@
 /**
- * Additions of worlds with rules. Policies go live and back into shadow while reviews are open. Agents claim approved
- * actions, withdraw waiting ones, and submit the same action again. Approvals are revoked, and blocks need two people.
- * Races bring all of these to one review; each racer reads its data before any gets the lock.
+ * Acts of worlds with rules. Policies change during reviews. Agents claim, withdraw and resubmit. Approvals are
+ * revoked, and blocks need two people. Races combine these on one review.
  */
 import { randomUUID } from "node:crypto";
 import { Fault } from "@countersign/core";
@@ -21,7 +20,7 @@ import type { Node } from "./node.ts";
 import { raceInOrder } from "./race.ts";
 import type { Drawn } from "./world.ts";
 
-/** Functions of the world. Each act resolves to its outcome in a word. */
+/** Functions of the world. Each resolves to its outcome in a word. */
 interface Acts {
   outcome(node: Node, work: () => Promise<string>): Promise<string>;
   vote(node: Node, person: Caller, escalation_id: string, outcome: "approve" | "block"): Promise<string>;
@@ -37,7 +36,6 @@ interface World {
   readonly act: Acts;
 }
 
-/** A process that claims. */
 interface Claimer {
   readonly caller: Caller;
   readonly nonce: string;
@@ -45,13 +43,11 @@ interface Claimer {
 
 type Review = Memory["escalations"][number];
 
-/** Competitors in a race for a review, beside equal actions. */
 const racing = [
   ...["vote", "vote", "admin", "rules", "rules", "withdraw", "cancel"],
   ...["claim", "claim", "revoke", "time_limit"],
 ];
 
-/** An action, and whether it was approved. */
 interface Action {
   readonly intent_id: string;
   readonly escalation_id: string | null;
@@ -61,7 +57,6 @@ interface Action {
   readonly lifts: readonly string[];
 }
 
-/** The acts of worlds with rules. */
 export class Rulings {
   readonly #world: World;
   /** The process that holds the claim of each action. */
@@ -71,7 +66,6 @@ export class Rulings {
     this.#world = world;
   }
 
-  /** Does one act and returns its outcome. */
   async act(drawn: Drawn): Promise<string> {
     const { random } = this.#world;
     const { node, mode, crash } = drawn;
@@ -102,7 +96,6 @@ export class Rulings {
     return work();
   }
 
-  /** Makes one policy live, or returns it to shadow. */
   async #changeRules(node: Node): Promise<string> {
     const { random, cast, act } = this.#world;
     const { policy_id, name } = random.pick(cast.policies);
@@ -132,7 +125,7 @@ export class Rulings {
     return `revoke: ${await act.outcome(node, revoke)}`;
   }
 
-  /** Everyone approves, the admin first. This meets any panels, unless something refuses it. */
+  /** The admin first, which meets any panels unless the service refuses it. */
   async #everybodyApproves(node: Node, escalation_id: string): Promise<string> {
     const { cast, act } = this.#world;
     const admin = adminOf(cast);
@@ -142,7 +135,7 @@ export class Rulings {
     return `all approve: ${answers.join(" ")}`;
   }
 
-  /** One process claims. A process that holds the claim may repeat it. */
+  /** The process that holds a claim may repeat it. */
   async #claim({ node, crash }: Drawn): Promise<string> {
     const action = await this.#drawAction();
     if (action === null) return "nothing to claim";
@@ -187,7 +180,7 @@ export class Rulings {
     });
   }
 
-  /** Of the reasons to refuse a claim of an approved action, this world has only policies. */
+  /** In this world only policies can refuse the claim of an approved action. */
   async #demandSomeRule({ lifts }: Action): Promise<void> {
     const live = await this.#livePolicies();
     const further = this.#world.cast.policies.filter(
@@ -196,7 +189,7 @@ export class Rulings {
     if (further.length === 0) throw new InvariantBroken("inactive rules refused a claim");
   }
 
-  /** Two or three racers meet at a review and its action. With two, a node may crash. */
+  /** Races two or three acts on a review and its action. With two, a node may crash. */
   async #raceForReview({ crash, person }: Drawn, { escalation_id, membrane }: Review): Promise<string> {
     const { db, random, nodes, cast, act } = this.#world;
     const action = (await this.#actions()).find((each) => each.escalation_id === escalation_id);
@@ -216,7 +209,7 @@ export class Rulings {
       time_limit: (node) => act.outcome(node, async () => String(await timeOutEscalations(node.runtime, []))),
     };
     const count = crash === null ? 3 : 2;
-    // One session of a node commits its submissions, so a node waits once for all of them.
+    // One session commits all submissions of a node, so a node waits once for all of them.
     const drawn = Array.from({ length: count }, (_, n) => random.pick(n < 2 ? [...racing, "equal"] : racing));
     nodes[1].fate.left = crash;
     const racers = drawn.map((kind, n) => () => (kinds[kind] as (node: Node) => Promise<string>)(nodes[n % 2] as Node));

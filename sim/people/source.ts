@@ -1,7 +1,4 @@
-/**
- * The context source of the people's world. Either node registers, replaces and removes it. It answers well, slowly or
- * with nonsense. In every case intents are decided, on facts of the registration at their commit.
- */
+/** The context source, which either node registers, replaces or removes. It answers well, slowly or with nonsense. */
 
 import {
   registerContextSource,
@@ -13,22 +10,18 @@ import type { Answered, Db, HttpOut } from "../../packages/server/src/ports.ts";
 import { InvariantBroken } from "../invariants.ts";
 import type { Random } from "../random.ts";
 
-/** The source, and the known state of its registration. */
 export interface SimSource {
-  /** The nodes' connection to the source. */
   readonly httpOut: HttpOut;
-  /** Does one act with the source, and returns its outcome. `submit` races a change of it on the other node. */
+  /** `submit` races a change on the other node. Returns the outcome. */
   act(told: Told, runtime: Runtime, caller: Caller, submit: () => Promise<string>): Promise<string>;
-  /** Throws InvariantBroken if this intent's facts are from a registration that was not active. */
+  /** Throws InvariantBroken if this intent's facts come from an inactive registration. */
   demandCurrent(db: Db, org_id: string, intent_id: string): Promise<void>;
 }
 
-/** Runs a call that may crash and returns its outcome in a word. */
 type Told = (work: () => Promise<string>) => Promise<string>;
 
 const moods = ["well", "well", "slow", "down", "odd"] as const;
 
-/** Creates a source that is not registered. */
 export function createSource(random: Random): SimSource {
   let mood: (typeof moods)[number] = "well";
   let registrations = 0;

@@ -1,11 +1,10 @@
 /**
- * A small world around reviews and overrides: two nodes on one real database and one organization. Reviewers vote,
- * cancel, reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, and in some rules
- * change while agents claim and withdraw. Nodes crash between two statements of a transaction, or between its commit
- * and its answer.
+ * Simulates reviews and overrides: two nodes on a real database, one organization, reviewers and agents. Some worlds
+ * add freezes or changes of rules. Nodes crash between two statements of a transaction, or between its commit and its
+ * answer.
  *
- * One seed draws everything. Racing actions are equal, so the trace does not depend on the winner. The database's clock
- * cannot be set, so time passes by moving deadlines.
+ * One seed draws everything. Racing actions are equal, so the trace does not depend on the winner. Time passes by
+ * moving deadlines.
  */
 import { Fault } from "@countersign/core";
 import { cancelEscalation } from "../../packages/server/src/operations/escalations/cancel-escalation.ts";
@@ -32,12 +31,10 @@ import { Rulings } from "./rulings.ts";
 import { checkRulings } from "./rulings-invariants.ts";
 import { createSource, type SimSource } from "./source.ts";
 
-/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type PeopleResult =
   | { readonly sound: true; readonly trace: readonly string[] }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
 
-/** Runs one world. */
 export async function runPeople(seed: number, setting: PeopleSetting, steps = 10): Promise<PeopleResult> {
   const random = createRandom(seed);
   let now_us = Date.now() * 1000;
@@ -62,7 +59,6 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
   }
 }
 
-/** The seed's draw for one action. */
 export interface Drawn {
   /** 0 to 99: chooses the action. */
   readonly draw: number;
@@ -75,7 +71,6 @@ export interface Drawn {
   readonly crash: number | null;
 }
 
-/** The membrane that blocks, in the cast. */
 const blocking = 2;
 
 class PeopleWorld {
@@ -108,7 +103,6 @@ class PeopleWorld {
     this.#rulings = rulings ? new Rulings({ db, random, nodes, cast, memory: this.#memory, act }) : null;
   }
 
-  /** Does one to three things, then checks the invariants. */
   async step(): Promise<void> {
     const { org_id, agents, creator } = this.#cast;
     for (let n = this.#random.below(3); n >= 0; n--) this.trace.push(await this.#act());
@@ -151,7 +145,7 @@ class PeopleWorld {
     };
   }
 
-  /** Returns the outcome of one call in a word. Any outcome but an answer, a refusal and a crash is a bug. */
+  /** Returns a call's outcome in a word. Anything but an answer, a refusal or a crash is a bug. */
   async #outcome(node: Node, work: () => Promise<string>): Promise<string> {
     try {
       return await work();
@@ -170,8 +164,8 @@ class PeopleWorld {
   }
 
   /**
-   * Freezes or unfreezes the agent, its keys' creator, or the organization; or a worker closes reviews. Each freeze
-   * stops the agent.
+   * Freezes or unfreezes the agent, its keys' creator or the organization, or closes reviews as a worker does. Each
+   * freeze stops the agent.
    */
   async #freeze({ node, person, crash }: Drawn): Promise<string> {
     const { runtime } = node;
@@ -208,7 +202,7 @@ class PeopleWorld {
 
   #submit(node: Node, membrane: number, action: number, mode: Mode): Promise<string> {
     const { org_id, membranes, agents } = this.#cast;
-    // Only an action that must be claimed joins a review, or takes over an approval.
+    // Only an action with `claim` joins a review or takes over an approval.
     const claims = this.#rulings !== null && this.#random.chance(0.6);
     return this.#outcome(node, async () => {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
@@ -229,13 +223,13 @@ class PeopleWorld {
     });
   }
 
-  /** An approval must rest on a valid override of the same action, and spends it. */
+  /** Spends an override, which must be valid and for the same action. */
   #spend(override_id: string | null, action: number, mode: Mode): void {
     const override = this.#memory.overrides.find((each) => each.override_id === override_id);
-    if (override === undefined) throw new InvariantBroken("an approval rests on no override");
-    if (override.over !== null) throw new InvariantBroken(`an approval rests on an override that is ${override.over}`);
+    if (override === undefined) throw new InvariantBroken("an approval has no override");
+    if (override.over !== null) throw new InvariantBroken(`an approval uses an override that is ${override.over}`);
     if (override.action !== action || override.mode !== mode)
-      throw new InvariantBroken("an approval rests on the override of another action");
+      throw new InvariantBroken("an approval uses the override of another action");
     override.over = "consumed";
   }
 
@@ -274,7 +268,6 @@ class PeopleWorld {
     });
   }
 
-  /** Moves the deadline of this escalation, or of all, into the past. */
   async #passDeadlines(escalation: Drawn["escalation"]): Promise<string> {
     const which = escalation === null || this.#random.chance(0.2) ? this.#memory.escalations : [escalation];
     const past = "2026-01-01T00:00:00.000000Z";
@@ -302,10 +295,7 @@ class PeopleWorld {
     return "the worker ends expired reviews";
   }
 
-  /**
-   * A key made with the live agent's key also tries. It may override blocks of the other agent, because its person made
-   * that one.
-   */
+  /** A key made with the live agent's key also tries. It may override only blocks of the other agent. */
   async #override({ draw, node, person }: Drawn, blocked: Memory["blocked"][number]): Promise<string> {
     const { intent_id, action, mode } = blocked;
     const by = draw < 76 ? this.#cast.offspring : person;
@@ -339,7 +329,7 @@ class PeopleWorld {
     return "24 hours pass";
   }
 
-  /** Four retries on both nodes wait for the head together, so their snapshots are older than the override. */
+  /** Four retries on both nodes wait for the head, so their snapshots are older than the override. */
   async #raceRetries(action: number, mode: Mode): Promise<string> {
     const { org_id } = this.#cast;
     const racing: Promise<string>[] = [];
@@ -348,7 +338,7 @@ class PeopleWorld {
       const ended: string[] = [];
       for (let n = 0; n < 4; n++)
         racing.push(begin(() => this.#submit(this.#nodes[n % 2] as Node, blocking, action, mode), ended));
-      // One session of each node commits its retries. After a crash or an error of one node, only the other one waits.
+      // One session of each node commits its retries. After a node's crash or error, only the other waits.
       const isEnough = (waiting: number) => waiting >= 2 || ended.some((each) => /crashed|unavailable/.test(each));
       await untilWaiting(this.#db, holder, isEnough, ended);
     });

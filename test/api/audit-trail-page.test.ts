@@ -1,4 +1,4 @@
-/** docs/how-to/audit-trail.md: its script, as an auditor would run it, against a trail that is whole and against others. */
+/** Runs the script of docs/how-to/audit-trail.md. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,12 +33,11 @@ beforeAll(async () => {
     action: { verb: "look" },
     payload: { content: { n: 1e21, m: -0.5, t: "\u2028" } },
   };
-  // More than a page of rows, and commits of several.
   for (let n = 0; n < 3; n += 1)
     await call(url, "POST", "/v1/intents/batch", { key: admin, body: { intents: Array(50).fill({ intent }) } });
 });
 
-/** The script's exit code, and the last line that it wrote. It runs in a thread, which ends as a process would, only sooner. */
+/** Runs the script in a thread. Returns the exit code and the last line of output. */
 async function verify(key = auditor, noted?: string): Promise<{ code: number; line: string }> {
   const env = { ...process.env, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
   const argv = noted === undefined ? [] : [noted];
@@ -47,7 +46,7 @@ async function verify(key = auditor, noted?: string): Promise<{ code: number; li
   return { code, line: (stdout + stderr).trimEnd().split("\n").at(-1) ?? "" };
 }
 
-/** Changes the trail as only its owner could, looks, and takes it back. */
+/** Changes the trail as the table's owner, calls `look`, and restores it. */
 async function tampered(statements: readonly string[], look: () => Promise<void>): Promise<void> {
   const owner = await openClient(connection, "owner");
   const run = async (...all: readonly string[]) => {
@@ -66,7 +65,7 @@ async function tampered(statements: readonly string[], look: () => Promise<void>
 const stored = async () => (await call(url, "GET", "/v1/audit?limit=1", { key: auditor })).json.audit[0];
 
 describe("the script of docs/how-to/audit-trail.md", () => {
-  test("says what to note of a trail that is whole, and finds what was noted before as it grows", async () => {
+  test("prints a value to note for an intact trail, and confirms an earlier value as the trail grows", async () => {
     const { seq, root } = await stored();
     expect(seq).toBeGreaterThan(300);
     const first = await verify();
@@ -105,7 +104,7 @@ describe("the script of docs/how-to/audit-trail.md", () => {
     expect(await stored()).toMatchObject({ seq, root });
   });
 
-  test("says why where the key may not read the trail", async () => {
+  test("gives the reason if the key may not read the trail", async () => {
     const { api_key } = await (await testOrganization(db)).key({ role: "agent" });
     expect(await verify(api_key)).toEqual({ code: 1, line: expect.stringContaining("forbidden") });
   });

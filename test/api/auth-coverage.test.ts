@@ -1,4 +1,3 @@
-/** Every operation asks for its key and its role, with the same answers. The cases come from the contract's table. */
 import { type Operation, operationRows, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -28,7 +27,7 @@ const path = (operation: Operation) => operation.path.replaceAll(/\{\w+\}/g, "un
 const send = (operation: Operation, key?: string) =>
   call(url, operation.method, path(operation), key === undefined ? {} : { key });
 
-test("401 without a key, with junk, with a revoked and with an expired key, before anything else is looked at", async () => {
+test("answers 401 without a key and with a junk, revoked or expired key, before any other check", async () => {
   const refused = [
     { key: undefined, code: "missing_api_key", expired: null },
     { key: "svc_live_org_junk", code: "invalid_api_key", expired: null },
@@ -51,8 +50,8 @@ test("401 without a key, with junk, with a revoked and with an expired key, befo
   );
 });
 
-test("403 for every role that an operation is not for, and never for one that it is for", async () => {
-  // A key may rotate itself only: for any other id the answer is 403 to every role. `keys.test.ts` tests that.
+test("answers 403 exactly to the roles that an operation excludes", async () => {
+  // A key may rotate only itself. `keys.test.ts` tests that.
   const judged = guarded.filter(([id]) => id !== "rotateApiKey");
   const cases = judged.flatMap(([id, operation]) => roleNames.map((role) => ({ id, operation, role })));
   const seen = await sideBySide(cases, async ({ id, operation, role }) => {
@@ -68,14 +67,14 @@ test("403 for every role that an operation is not for, and never for one that it
   );
 });
 
-test("a full window of any operation answers 429, which costs nothing", async () => {
+test("answers 429 when the window is full, and refusals do not count", async () => {
   const limited = operationRows.filter(([, operation]) => operation.rate !== null);
   const categories = limited.map(([, { rate }]) => rate as keyof typeof rateCategories);
   const rate_limits = Object.fromEntries(categories.map((category) => [category, 1]));
-  // The node's clock does not move, so no window ends on a slow machine.
+  // The clock does not move, so no rate window ends on a slow machine.
   const now_us = Date.now() * 1000;
   const { url: narrow } = await serviceNode(database, { config: { rate_limits }, clock: { now_us: () => now_us } });
-  // A window belongs to a category and to a key, or to an address where no key is asked for. The first request fills it.
+  // A window belongs to one category, and to one key or address.
   const { api_key } = await org.key();
   const ask = (operation: Operation) =>
     call(narrow, operation.method, path(operation), operation.auth === "none" ? {} : { key: api_key });
@@ -100,7 +99,6 @@ test("a full window of any operation answers 429, which costs nothing", async ()
     expect(retry_after, id).toBeGreaterThanOrEqual(1);
     expect(retry_after, id).toBeLessThanOrEqual(60);
     expect(headers.get("ratelimit-policy"), id).toBe(first?.get("ratelimit-policy"));
-    // Refusals cost nothing, so the window does not end later.
     expect(headers.get("ratelimit-reset"), id).toBe(first?.get("ratelimit-reset"));
   });
 });

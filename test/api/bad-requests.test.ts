@@ -1,4 +1,3 @@
-/** The recorded bad requests, over real sockets against a whole node: the expected status, an error object, never 5xx. */
 import { readFileSync } from "node:fs";
 import { operationRows } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -45,7 +44,7 @@ beforeAll(async () => {
   names.set("<INTENT_OTHER_ORG>", ((await made.json()) as { intent_id: string }).intent_id);
   names.set("<WEBHOOK_ID>", await webhook(admin.api_key));
   names.set("<WEBHOOK_OTHER_ORG>", await webhook(foreign.api_key));
-  // No delivery of these kinds exists here; unknown and foreign ones have to answer alike anyway.
+  // No such deliveries exist here. Unknown and foreign ones must answer alike.
   for (const name of ["OTHER_ORG", "SUCCEEDED", "PENDING"])
     names.set(`<DELIVERY_${name}>`, "dlv_01K00000000000000000000000");
 });
@@ -58,12 +57,12 @@ async function webhook(key: string): Promise<string> {
   return ((await made.json()) as { webhook: { id: string } }).webhook.id;
 }
 
-/** Where api.md says otherwise than the recording: §8 has a PATCH for webhooks, so one without a body is a 400. */
+/** Differs from the recording: PATCH of a webhook exists, so a PATCH without a body is a 400. */
 const overruled: Record<string, number[]> = { "bad-144": [400] };
 
 const filled = (text: string) => text.replaceAll(/<[A-Z_]+>/g, (name) => names.get(name) ?? name);
 
-/** Problems of a body or query need a known path; an unknown path does not. */
+/** Body and query are checked only if the path is known. */
 function judged({ method, path, expect: expected }: BadRequest): boolean {
   if (method === undefined || expected.includes(404) || expected.includes(401)) return true;
   const plain = path?.split("?")[0] ?? "";

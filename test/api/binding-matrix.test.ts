@@ -1,7 +1,4 @@
-/**
- * Role × operation × binding: the requests refused with `bound`. The cases come from the contract's table. Source:
- * decision 0041.
- */
+/** Checks role × operation × binding, from the contract's table. Source: decision 0041. */
 import { type KeyBindingsInput, type Operation, operationRows, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -15,7 +12,7 @@ let admin: string;
 let other_membrane: string;
 
 const guarded = operationRows.filter(([, operation]) => operation.auth !== "none");
-/** Operations of agents. Only networks bind all others. */
+/** Operations of agents. All others are bound by networks only. */
 const submitting: readonly string[] = ["submitIntent", "submitIntentBatch"];
 const acting: readonly string[] = [...submitting, "claimIntent", "recordObservation", "withdrawEscalation"];
 
@@ -37,14 +34,14 @@ beforeAll(async () => {
   const made = (await call(url, "POST", "/v1/onboarding/quickstart", { body: about })).json;
   admin = made.api_key;
   other_membrane = (await asAdmin("POST", "/v1/membranes", { name: "other" })).json.membrane.membrane_id;
-  // All actions are held, so that there are reviews to withdraw.
+  // Holds all actions, so that there are reviews to withdraw.
   await asAdmin("PATCH", `/v1/membranes/${made.membrane_id}`, { default_verdict: "escalate" });
   await call(url, "POST", `/v1/membranes/${made.membrane_id}/go-live`, { key: admin });
 });
 
-/** A key that has submitted an action, and was bound then. */
+/** Makes a key, submits an action with it, then binds it. */
 async function boundKey(role: string, binding: Binding) {
-  // A key of role host is always bound to agents.
+  // Keys of role host must be bound to agents.
   const agents = role === "host" ? { agent_ids: ["bot"] } : {};
   const made = role === "host" ? { role, bindings: agents } : { role };
   const { api_key, key_id } = (await asAdmin("POST", "/v1/api-keys", made)).json;
@@ -88,12 +85,11 @@ function expected(id: string, { auth }: Operation, role: (typeof roleNames)[numb
   if (auth === "session" || !roleMeets(role, auth)) return "not_allowed";
   if (acting.includes(id) && (binding === "other_membrane" || binding === "other_agent")) return "bound";
   if (submitting.includes(id) && binding === "no_shadow") return "bound";
-  // A key rotates itself only.
   return id === "rotateApiKey" ? "not_allowed" : "let in";
 }
 
 test.each(roleNames)(
-  "a key of role %s is refused as bound in each operation that its binding is about, and in no other",
+  "refuses a key of role %s with `bound` in exactly the operations that its binding covers",
   async (role) => {
     for (const binding of Object.keys(bindings()) as Binding[]) {
       const key = await boundKey(role, binding);

@@ -1,10 +1,9 @@
-/** The types that the client gives to answers are those of the contract. */
 import type { AnswerBody, OperationId } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { expect, test } from "vitest";
 
 type Called = OperationId & keyof Client;
-/** The field of an answer with the name of its resource, and the fields beside it. */
+/** The resource in an answer, without its envelope, and the fields beside it. */
 type Unwrapped<A> = A extends null
   ? null
   : A extends { policy: infer P }
@@ -21,7 +20,7 @@ type Fits<Id extends Called> = true extends Same<Given<Id>, AnswerBody<Id>> | Sa
   : false;
 type Wrong = { [Id in Called]: Fits<Id> extends true ? never : `${Id}` }[Called];
 
-test("every method gives what its operation answers, or the resource in it (the compiler names those that do not)", () => {
+test("every method returns its operation's answer or the resource in it (the compiler names exceptions)", () => {
   const none: Record<Wrong, never> = {};
   expect(none).toEqual({});
 });

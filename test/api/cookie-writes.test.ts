@@ -1,4 +1,3 @@
-/** A write with a cookie says where it comes from. The cases come from the contract's table. */
 import { type Operation, operationRows, roleMeets } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -7,11 +6,11 @@ import { password, peopleNodes } from "../../packages/server/src/testing/nodes/p
 const database = await testDatabase();
 const nodes = await peopleNodes(database);
 
-/** They begin no session, and nothing in them depends on a cookie. */
+/** They start no session and do not use a cookie. */
 const withoutSessions: readonly string[] = ["quickstart", "intake", "unsubscribe"];
 
 const email = "somebody@example.com";
-/** A readable body of each operation that asks for no caller, because its handler looks at where the request comes from. */
+/** A valid body for each operation without authentication, because its handler checks the origin. */
 const bodies: Readonly<Record<string, object>> = {
   signup: { org_name: "Acme", email, password },
   verifyEmail: { token: "unknown", password },
@@ -32,7 +31,7 @@ const mayBeSent = ([id, { method, auth }]: readonly [string, Operation]) =>
   method !== "GET" && !withoutSessions.includes(id) && roleMeets("admin", auth);
 const path = (operation: Operation) => operation.path.replaceAll(/\{\w+\}/g, "unknown");
 
-test("403 for every write with a cookie and without Origin and Sec-Fetch-Site, also with a Referer; its session stays", async () => {
+test("answers 403 to every cookie write without Origin and Sec-Fetch-Site, even with a Referer; the session stays", async () => {
   const { cookie } = await nodes.signedUp();
   const writes = operationRows.filter(mayBeSent);
   const outcomes: unknown[] = [];

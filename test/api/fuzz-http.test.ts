@@ -1,4 +1,4 @@
-/** Hostile input over the whole HTTP surface: never a 500, never a hang, never an unlogged request, the process lives. */
+/** Hostile input to the whole HTTP surface. */
 import { type Operation, operationRows } from "@countersign/contract";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -40,7 +40,6 @@ const json = (body: string | Buffer, length = Buffer.byteLength(body)) =>
 const intent = '{"intent":{"agent":{"id":"a"},"action":{"verb":"v"},"payload":{"content":{"x":VALUE}}}}';
 const withValue = (value: string) => intent.replace("VALUE", value);
 
-/** Any path, query and body for an operation, with a key or without one. */
 function hostileRequests(operation: Operation) {
   const segment = fc.oneof(
     fc.constantFrom("..", "%00", "%ff", "%ED%A0%80", "%", "%zz", "int_01K00000000000000000000000", "a%2Fb", "-1", "*"),
@@ -80,7 +79,7 @@ function hostileRequests(operation: Operation) {
   return fc.tuple(path, query, body, fc.boolean());
 }
 
-test("every operation answers anything with an answer of its own, below 500, and logs it once", async () => {
+test("every operation answers any input below 500 and logs it once", async () => {
   await sideBySide(operationRows, async ([id, operation]: readonly [string, Operation]) => {
     await fc.assert(
       fc.asyncProperty(hostileRequests(operation), async ([at, asked, sent, keyed]) => {
@@ -98,7 +97,7 @@ test("every operation answers anything with an answer of its own, below 500, and
   });
 });
 
-/** A name, the bytes, whether the client then ends its side, and the allowed statuses. */
+/** Name, bytes, whether the client closes its side afterwards, allowed statuses. */
 type Hostile = readonly [string, () => string | Buffer, boolean, readonly (number | undefined)[]];
 
 describe("bytes on a socket", () => {
@@ -123,7 +122,7 @@ describe("bytes on a socket", () => {
       "101 headers",
       () => head("GET", "/v1/intents", Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`X-${i}`, "1"]))),
       false,
-      [400, 431], // Node 24's parser itself refuses more than its limit,
+      [400, 431], // Node 24's own parser refuses more headers than its limit.
     ],
     [
       "2,001 headers",
@@ -170,7 +169,7 @@ describe("bytes on a socket", () => {
     ],
     ["TLS", () => Buffer.from("16030100a5010000a1030300", "hex"), false, [400]],
   ];
-  test("each of these gets the right status, and an error says so in JSON", async () => {
+  test("each gets the right status, and errors are JSON", async () => {
     await sideBySide(hostile, async ([name, bytes, end, expected]) => {
       const { statuses, text } = await rawRequest(port, bytes(), { end });
       expect(expected, `${name}: ${text.slice(0, 500)}`).toContain(statuses[0]);
@@ -178,15 +177,15 @@ describe("bytes on a socket", () => {
     });
   });
 
-  test("a chunked body beyond the limit is refused while it is still coming", async () => {
+  test("refuses a chunked body over the limit before it ends", async () => {
     const start = head("POST", "/v1/intents", { "Content-Type": "application/json", "Transfer-Encoding": "chunked" });
     const chunk = `100000\r\n${"a".repeat(1_048_576)}\r\n`;
     const { statuses } = await rawRequest(port, start + chunk + chunk);
     expect(statuses[0]).toBe(413);
   });
 
-  test("a client that waits for 100 Continue hears it only after the gate, then gets its answer", async () => {
-    // The connection ends with the answer; nothing else is waited for, however long a busy machine is quiet before it.
+  test("sends 100 Continue only after the gate, then the answer", async () => {
+    // The connection ends with the answer, so the test does not depend on the quiet time.
     const more = { "Content-Type": "application/json", Expect: "100-continue", Connection: "close" };
     const body = withValue("1");
     const allowed = head("POST", "/v1/intents", { ...more, "Content-Length": String(body.length) });
@@ -195,9 +194,8 @@ describe("bytes on a socket", () => {
     expect((await rawRequest(port, refused)).statuses).toEqual([401]);
   });
 
-  test("pipelined requests are answered in order, and garbage after them last", async () => {
+  test("answers pipelined requests in order, and garbage after them last", async () => {
     const get = head("GET", "/v1/intents?limit=1");
-    // The garbage ends the connection; nothing else is waited for, however long a busy machine is quiet in between.
     expect((await rawRequest(port, `${get}${get}garbage\r\n\r\n`, { quiet_ms: 10_000 })).statuses).toEqual([
       200, 200, 400,
     ]);
@@ -207,22 +205,22 @@ describe("bytes on a socket", () => {
     ["an empty Transfer-Encoding", () => head("POST", "/v1/intents", { "Transfer-Encoding": "" })],
     ["gzip and chunked", () => `${head("POST", "/v1/intents", { "Transfer-Encoding": "gzip, chunked" })}0\r\n\r\n`],
     ["two hosts", () => head("GET", "/v1/nothing", { host: "other" })],
-  ])("what follows a head in doubt (%s) is nobody's request, and the connection ends", async (_doubt, doubtful) => {
+  ])("ignores bytes after an ambiguous head (%s), and closes the connection", async (_doubt, doubtful) => {
     const bytes = Buffer.concat([Buffer.from(doubtful()), json(withValue('"smuggled"'))]);
     lines.length = 0;
     const { statuses, text } = await rawRequest(port, bytes, { quiet_ms: 10_000 });
     expect(statuses).toEqual([400]);
     expect(text).toMatch(/^connection: close\r$/im);
-    // A request decided without an answer would have its line already, or soon.
+    // A second decided request would already have logged its line.
     await fetch(`${node.url}/healthz`);
     expect(lines.map(({ status }) => status)).toEqual([400, 200]);
   });
 
-  test("a client that does not finish its head is cut off with 408, while others are served", async () => {
+  test("cuts off an unfinished head with 408, while others are served", async () => {
     const { server } = node.app;
     const { headersTimeout, requestTimeout } = server;
     expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000]);
-    // The server reads this limit at every look at its connections. Ten seconds would only make the test long.
+    // Shortens the limit of 10 s, which the server reads at each check of its connections.
     server.headersTimeout = 100;
     onTestFinished(() => {
       server.headersTimeout = headersTimeout;
@@ -233,7 +231,7 @@ describe("bytes on a socket", () => {
     expect(statuses, text).toEqual([408]);
   });
 
-  test("100 clients that leave in the middle of their request leave nothing behind", async () => {
+  test("100 clients that disconnect during their request leave nothing behind", async () => {
     await Promise.all(Array.from({ length: 100 }, () => rawRequest(port, json('{"intent":', 500), { end: true })));
     await expect
       .poll(() => new Promise((resolve) => node.app.server.getConnections((_, count) => resolve(count))))

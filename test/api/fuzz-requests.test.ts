@@ -1,7 +1,4 @@
-/**
- * Requests that nearly fit, over every operation, in every role: never a 500, never an answer that openapi.json does not
- * describe. `RUNS_SHARE` sets the number of requests, `FC_SEED` the seed.
- */
+/** Sends nearly valid requests to every operation in every role. `RUNS_SHARE` sets their number, `FC_SEED` the seed. */
 import { type IdKind, type Operation, operationRows, roleNames } from "@countersign/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -36,7 +33,7 @@ const clock = createClock();
 const ids = createIds(clock);
 let person: Person;
 
-/** A session of its own for every request: many of them end it. */
+/** A new session for every request, because many requests end it. */
 async function cookie(): Promise<string> {
   const { token, session } = await database.db.system(async (query) => {
     const current = (await readPerson(query, person.org_id, person.user_id)) ?? person;
@@ -64,7 +61,7 @@ beforeAll(async () => {
     for (const each of people) await insertPerson(query, each);
     person = (await readPerson(query, org.org_id, people[0]?.user_id as string)) as Person;
   });
-  // The first one stays, so that there are sessions to the end.
+  // Keeps the first person out of the pool, so that their sessions survive.
   pool.user = people.slice(1).map(({ user_id }) => user_id);
   const key = keys["admin"] as string;
   const post = async (path: string, body?: unknown) => (await call(node.url, "POST", path, { key, body })).json;
@@ -92,7 +89,6 @@ afterAll(async () => {
   expect(await unreadableRecords(database.db)).toEqual([]);
 });
 
-/** Path parameters: what exists, what does not, and what cannot. */
 const segment = (name: string): fc.Arbitrary<string> => {
   const known = pool[name.replace(/_id$/, "").replace(/^key$/, "api_key") as IdKind] ?? [
     "agent-1",
@@ -153,7 +149,7 @@ function requests(operation: Operation) {
     "X-Forwarded-For": rarely("junk", "1.2.3.4, ::1", "[::1]:80", ",", "999.1.1.1"),
     traceparent: rarely("00-junk", "x".repeat(2_000)),
   });
-  // The tests go on with the sessions of this person, who must not leave the organization.
+  // Later tests use this person's sessions, so the person must not leave the organization.
   const person_role = operation.path === "/v1/auth/leave" ? "admin" : "person";
   const role = fc.oneof(
     {
@@ -166,7 +162,6 @@ function requests(operation: Operation) {
   return fc.record({ path, query, body, headers, role });
 }
 
-/** Percent-encoded, unless it is that already. */
 const encoded = (text: string) => (/^%[0-9a-f]{0,2}$/i.test(text) ? text : encodeURIComponent(text));
 
 describe.each(operationRows)("%s", (_id, operation: Operation) => {
@@ -197,7 +192,7 @@ describe("passkeys of a valid challenge, with broken places", () => {
 
   test.each(["registration", "login"] as const)("%s", { timeout: 30_000 + numRuns * 500 }, async (use) => {
     const authenticator = softwareAuthenticator(home());
-    // Passkeys of earlier tests, because a person has a limited number.
+    // Deletes passkeys of earlier tests, because a person may have only a limited number.
     for (const table of ["passkeys", "passkey_index"])
       await database.db.system((query) => query(`delete from ${table} where user_id = $1`, [person.user_id]));
     const ask = async (where: string, body?: unknown) =>

@@ -1,9 +1,8 @@
-/** Requests that nearly fit: built from the contract's schemas, then broken in a place or two. */
+/** Builds nearly valid requests from the contract's schemas, with a place or two broken. */
 import { BatchItem, ContextDocument, type IdKind, idPattern, idPrefixes } from "@countersign/contract";
 import { policySchema } from "@countersign/core";
 import fc from "fast-check";
 
-/** A JSON Schema as far as the contract's tables use it. */
 export interface Schema {
   readonly title?: string;
   readonly type?: string | readonly string[];
@@ -22,13 +21,12 @@ export interface Schema {
   readonly minItems?: number;
 }
 
-/** Identifiers that exist, by kind. */
 export type Pool = Partial<Record<IdKind, readonly string[]>>;
 
-/** Texts that JSON.stringify would never write; `jsonText` puts them in as they are. */
+/** Marks text that JSON.stringify cannot write. `jsonText` inserts it unchanged. */
 const raw = (text: string): string => `\ue000${text}\ue000`;
 
-/** The JSON text of a value, raw texts in place. */
+/** Writes JSON with the raw texts in place. */
 export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? "").replaceAll(/"\ue000(.*?)\ue000"/g, (_, text: string) => JSON.parse(`"${text}"`));
 }
@@ -36,7 +34,7 @@ export function jsonText(value: unknown): string {
 const distinct = (length: number, from = 0x20000) =>
   Array.from({ length }, (_, n) => String.fromCodePoint(from + ((n * 7_919) % 40_000))).join("");
 
-/** Times at and beyond what calendars, PostgreSQL and RFC 3339 hold. */
+/** Times at and beyond the limits of calendars, PostgreSQL and RFC 3339. */
 const oddTimes = [
   "0000-01-01T00:00:00Z",
   "0000-01-01T00:00:00+23:59",
@@ -55,13 +53,11 @@ const oddTimes = [
 
 const base64url = (text: string) => Buffer.from(text, "utf8").toString("base64url");
 
-/** Cursors that nobody was given. */
 export const oddCursors = [
   ...Object.values(idPrefixes).flatMap((prefix) => [`${prefix}\0`, `${prefix}${"0".repeat(26)}`, `${prefix}é`]),
   ...["\0", "9999999999999999", "99999999999999999999", "-1", "1", "security", `int_${"Z".repeat(26)}`],
 ].map(base64url);
 
-/** Values that do not belong anywhere. */
 const junk: readonly unknown[] = [
   ...[null, true, 0, -1, 1.5, 2 ** 53, "", " ", "x", [], {}, [[]], [null], [{}]],
   ...["1e308", "-1e308", "1e-400", "-0", "1e400", "9223372036854775808", "0.1e-7", "1".repeat(400)].map(raw),
@@ -79,7 +75,7 @@ const junk: readonly unknown[] = [
 ];
 
 const kindOfPattern = new Map((Object.keys(idPrefixes) as IdKind[]).map((kind) => [idPattern(kind), kind]));
-/** A text for each pattern of the tables that is no identifier's. */
+/** One text for each pattern of the tables that is not an identifier. */
 const ofPattern: readonly string[] = [
   "a",
   "pay.vendor",
@@ -95,7 +91,7 @@ const full = new Map<string, object>([
   ["ContextDocument", ContextDocument],
 ]);
 
-/** Values that fit the schema, mostly; `documents` stand where a whole policy is asked for. */
+/** Returns mostly valid values for the schema; `documents` supply whole policies. */
 export function fitting(schema: Schema, pool: Pool, documents: readonly object[]): fc.Arbitrary<unknown> {
   const inner = (each: Schema) => fitting(each, pool, documents);
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -164,7 +160,7 @@ function pathsOf(value: unknown, at: Path = []): Path[] {
   return [at, ...Object.entries(value).flatMap(([key, member]) => pathsOf(member, [...at, key]))];
 }
 
-/** Returns the value with one place replaced, removed, or extended; the rest is shared. */
+/** Replaces, removes or adds one place of the value. The result shares the rest. */
 function broken(
   value: unknown,
   path: Path,
@@ -185,7 +181,6 @@ function broken(
   return Object.fromEntries(entries.map(([key, each]) => [key, key === name ? broken(each, rest, with_) : each]));
 }
 
-/** A fitting value with zero to two places broken. */
 export function nearly(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const how = fc.constantFrom("replace", "remove", "add" as const);
   const harm = fc.record({ place: fc.nat(), how, junk: fc.constantFrom(...junk) });
@@ -199,9 +194,8 @@ export function nearly(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
     );
 }
 
-/** Texts for a query parameter: fitting, odd, or both at once. */
 export function parameter(name: string, schema: Schema, pool: Pool): fc.Arbitrary<readonly string[]> {
-  // Nobody waits here: only that the number is read right is of interest.
+  // No test waits here: only the parsing of the number matters.
   if (name === "wait") return fc.constantFrom("0", "0.0", "56", "-1", "0.5", "x").map((text) => [text]);
   const odd = [
     "",

@@ -1,4 +1,3 @@
-/** Every limit of the contract at its edge, over HTTP: one below and at it is taken, one above is refused and says where. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -10,7 +9,7 @@ const database = await testDatabase();
 /** Does not move, so that "5 minutes ahead" is an exact time. */
 const now_us = Date.parse("2026-11-21T12:00:00Z") * 1000;
 const { url } = await serviceNode(database, { clock: { now_us: () => now_us } });
-/** Has the time of real nodes, because the database ends escalations of a stopped clock. */
+/** Uses real time, because the database ends escalations by its own clock. */
 const node = await serviceNode(database);
 let key = "";
 let intent_id = "";
@@ -35,7 +34,6 @@ const review = (more: object) => ({ timeout_seconds: 60, on_timeout: "block", re
 const document = (facts: object, more: object = {}) => ({ contract_version: "1", facts, ...more });
 const keys = (n: number) => Object.fromEntries(list(n, (at) => [`key_${at}`, at]));
 const hook = (body: object) => send("POST", "/v1/escalations/webhooks", { url: "https://hooks.example.com/", ...body });
-/** `content` of a body that is `bytes` long in all. */
 const padded = (bytes: number, wrap: (content: object) => object) =>
   JSON.stringify(wrap({ pad: chars(bytes - JSON.stringify(wrap({ pad: "" })).length) }));
 const single = (content: object) => intent({ payload: { content } });
@@ -52,7 +50,7 @@ const policy = (name: string, spec: object, metadata: object = {}) => ({
 });
 
 type Answer = Awaited<ReturnType<typeof call>>;
-/** Name, limit, a request of size n, where a refusal points, and its status and code. */
+/** Name, limit, request of size n, and the place, status and code of the refusal. */
 type Edge = readonly [string, number, (n: number) => Promise<Answer>, RegExp, number?, string?];
 
 const edges: readonly Edge[] = [
@@ -76,7 +74,7 @@ const edges: readonly Edge[] = [
     (n) => send("POST", "/v1/intents/batch", { intents: list(n, () => intent()) }),
     /^\/intents$/,
   ],
-  // The body, `intent`, `payload` and `content` are the first four levels.
+  // Body, `intent`, `payload` and `content` are the first four levels.
   ["levels of a body", limits.json_depth_max, (n) => submit(single({ x: nested(n - 4) })), /^$/, 400, "invalid_json"],
   ["characters of agent.id", limits.agent_id_chars_max, (n) => submit(intent({}, { id: chars(n) })), /agent\/id$/],
   ["characters of agent.framework", limits.label_chars_max, (n) => submit(intent({}, { framework: chars(n) })), /k$/],
@@ -185,7 +183,7 @@ const edges: readonly Edge[] = [
     "seconds until a key expires",
     limits.api_key_lifetime_days_max * 86_400,
     (n) => {
-      // The database's time decides, and it passes while the request is on its way: an hour beyond is beyond for certain.
+      // The database's time decides and moves during the request, so exceed the limit by an hour.
       const beyond_ms = n > limits.api_key_lifetime_days_max * 86_400 ? 3_600_000 : 0;
       const expires_at = new Date(Date.now() + n * 1_000 + beyond_ms).toISOString();
       return send("POST", "/v1/api-keys", { expires_at });
@@ -252,7 +250,7 @@ function at(seconds: number): string {
   return new Date(now_us / 1000 + seconds * 1000).toISOString();
 }
 
-/** The details of validation, as the refusal elsewhere. */
+/** Maps the errors of validation to the form of a refusal. */
 async function checked(body: object): Promise<Answer> {
   const answer = await send("POST", "/v1/context/validate", body);
   const { valid, errors } = answer.json;
@@ -287,7 +285,7 @@ test("an item's idempotency key has 255 characters at most, and fails alone", as
 });
 
 test.each(["a", "a_b9", "a".repeat(64), "", "A", "9a", "_a", "a-b", "a.b", "é", "a b", "__proto__x"])(
-  "the fact key %j is taken exactly when it has the form that keys take",
+  "accepts the fact key %j exactly if its form is valid",
   async (name) => {
     const { status } = await checked(document({ organizational: { [name]: 1 } }));
     expect(status).toBe(/^[a-z][a-z0-9_]{0,63}$/.test(name) ? 200 : 400);
@@ -306,13 +304,13 @@ test.each([
 });
 
 describe("a stored target of the longest name", () => {
-  /** 1,024 characters that no compression shortens, 4 KiB in UTF-8. */
+  /** 1,024 incompressible characters, 4 KiB in UTF-8. */
   const long = (first: number) =>
     list(limits.target_identifier_chars_max, (n) => String.fromCodePoint(0x4e00 + ((first + n * 7_919) % 20_000))).join(
       "",
     );
 
-  test("is stored, found by the intents that name it and by no other, and removed", async () => {
+  test("is stored, found only by intents that name it, and removed", async () => {
     const identifier = long(1);
     const path = `/v1/context/targets/t/${encodeURIComponent(identifier)}`;
     expect(path.length).toBeLessThan(10_000);

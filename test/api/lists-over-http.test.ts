@@ -1,4 +1,3 @@
-/** Every list of the contract: its limit at the edges, and foreign cursors. */
 import { limits, type Operation, operationRows } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -14,7 +13,6 @@ import { oddCursors } from "./hostile-requests.ts";
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 let key = "";
-/** Of a person's session. */
 let cookie = "";
 let intent_id = "";
 let policy_id = "";
@@ -47,16 +45,16 @@ describe.each(lists)("%s", (_id, operation) => {
   const read = (query: string) =>
     call(url, operation.method, path(query), operation.auth === "session" ? { headers: { cookie } } : { key });
 
-  test("takes a limit of 1 to 200", async () => {
+  test("accepts a limit of 1 to 200", async () => {
     const taken = [1, 2, limits.list_limit_max - 1, limits.list_limit_max];
     const refused = [0, limits.list_limit_max + 1, -1, 1.5, "1e2", "", "0x1", "%31%00", "1&limit=1"];
     const seen = await sideBySide([...taken, ...refused], async (n) => [n, (await read(`limit=${n}`)).status]);
     expect(seen).toEqual([...taken.map((n) => [n, done]), ...refused.map((n) => [n, 400])]);
   });
 
-  test("refuses cursors that are cut, overlong, or of another list's making", async () => {
+  test("refuses cursors that are cut, too long, or from another list", async () => {
     const longest = "a".repeat(limits.cursor_chars_max);
-    // A place of this list's own kind is a place like any other, also where nothing is at it.
+    // A well-formed position of this list is accepted even if no row is there.
     await sideBySide([...sampleOf(oddCursors), "x", longest, `${longest}a`], async (cursor) => {
       const { status, text } = await read(`cursor=${cursor}`);
       expect([done, 400], `${cursor} ${text}`).toContain(status);

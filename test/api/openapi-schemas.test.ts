@@ -61,7 +61,7 @@ describe("the operation table", () => {
 
 type Schema = { readonly [keyword: string]: unknown };
 
-/** A text without maxLength or an object that takes unknown fields is a hole, unless it says so (`additionalProperties: true`). */
+/** Requires maxLength on texts, and on objects no unknown fields unless `additionalProperties: true` is set. */
 function expectBounded(schema: Schema, path: string): void {
   if (schema.type === "string" && schema.enum === undefined) expect(schema.maxLength, path).toBeTypeOf("number");
   if (schema.type === "array") expect(schema.maxItems, path).toBeTypeOf("number");
@@ -77,7 +77,7 @@ describe("the intent submission", () => {
   const takes = accepts(IntentSubmission);
   const intent = (more = "") => `{"intent":{"agent":{"id":"a"},"action":{"verb":"send"}${more}}}`;
 
-  it("takes the least intent and the fullest", () => {
+  it("accepts the smallest and the largest intent", () => {
     expect(takes(intent())).toBe(true);
     const full = {
       intent: {
@@ -124,7 +124,7 @@ describe("the intent submission", () => {
     expect(takes(json)).toBe(false);
   });
 
-  it("takes an idempotency key of 1 to 255 printable ASCII characters in a batch item", () => {
+  it("accepts an idempotency key of 1 to 255 printable ASCII characters in a batch item", () => {
     const takesItem = accepts(BatchItem);
     const item = (key: string) => JSON.stringify({ ...JSON.parse(intent()), idempotency_key: key });
     expect([item("k"), item("~ !"), item("k".repeat(limits.idempotency_key_chars_max))].every(takesItem)).toBe(true);
@@ -137,7 +137,7 @@ describe("quickstart", () => {
   const body = (change: object) =>
     JSON.stringify({ org_name: "Acme", email: "a@example.com", description: "d", ...change });
 
-  it("takes the contract's three fields", () => {
+  it("accepts the contract's three fields", () => {
     expect(takes(body({}))).toBe(true);
   });
   it.each([

@@ -19,7 +19,7 @@ describe("the OpenAPI document", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  it("a broken document is not valid, so the validator looks", async () => {
+  it("a broken document is invalid, so the validator works", async () => {
     const { info: _, ...broken } = openapiDocument();
     expect((await new Validator().validate(broken)).valid).toBe(false);
   });
@@ -34,7 +34,7 @@ describe("the OpenAPI document", () => {
     expect(described.sort()).toEqual(expected.sort());
   });
 
-  it("refers to nothing that it does not define, and defines nothing that it does not use", () => {
+  it("defines everything it refers to, and uses everything it defines", () => {
     const document = openapiDocument();
     const text = JSON.stringify(document);
     const components = document.components as { schemas: object; responses: object };
@@ -81,12 +81,12 @@ describe("the OpenAPI document", () => {
     for (const id of ["login", "intake"] as const) expect(described(id).security, id).toEqual([]);
   });
 
-  it("says 503 unavailable of everything that asks the database", () => {
+  it("declares 503 unavailable for every operation that uses the database", () => {
     for (const [id, operation] of operationRows)
       expect(refusalsOf(operation).has("unavailable"), id).toBe(operation.tag !== "Operating" || id === "getReadiness");
   });
 
-  it("tells the requests of each rate category, and for whom they are counted, as docs/reference/rate-limits.md does", () => {
+  it("gives the requests of each rate category and their counting unit, as in docs/reference/rate-limits.md", () => {
     const { description } = openapiDocument()["info"] as { readonly description: string };
     const page = readFileSync(new URL("../../docs/reference/rate-limits.md", import.meta.url), "utf8");
     for (const [name, { requests_max, applies_to, counted_by }] of Object.entries(rateCategories)) {
@@ -97,7 +97,7 @@ describe("the OpenAPI document", () => {
     expect(description).toContain("60 seconds");
   });
 
-  it("says how an answer is repeated, and of which operations it comes as lines", () => {
+  it("says how answers are replayed, and which operations answer in lines", () => {
     for (const [id, operation] of operationRows) {
       const { responses } = described(id);
       expect("Idempotent-Replayed" in (responses["200"]?.headers ?? {}), id).toBe(operation.idempotent === true);

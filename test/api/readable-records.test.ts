@@ -1,7 +1,4 @@
-/**
- * Records hold only what everything that reads them can read: whole characters, also where a text of an agent's choosing is
- * cut, and no NUL character, also where a policy makes one.
- */
+/** Stored records contain only whole characters, also after cutting an agent's text, and no NUL. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
@@ -41,7 +38,7 @@ const submit = async (verb: string, content: object) => {
   expect(status).toBe(201);
   return json;
 };
-/** Enough characters of two UTF-16 units that every text is cut inside one, after an odd and an even beginning. */
+/** Enough surrogate pairs that each cut falls inside one, at an odd or an even offset. */
 const faces = (beginning: string, count = 1_500) => beginning + "😀".repeat(count);
 const halves = /\p{Surrogate}/u;
 
@@ -61,7 +58,7 @@ describe.each(["", "a"])("after %j", (beginning) => {
     }
   });
 
-  test("a decision that names what was missing can be read by whatever reads the records", async () => {
+  test("a decision that names missing facts is readable for every reader of records", async () => {
     const { decision } = await submit("look", { table: { x: 1 }, name: faces(beginning, 500) });
     const [{ path }] = decision.reasons[0].unknown_facts;
     expect(path.length).toBeGreaterThan(250);
@@ -73,7 +70,7 @@ describe.each(["", "a"])("after %j", (beginning) => {
   });
 });
 
-test("a refusal that shows the beginning of a long name shows whole characters", async () => {
+test("a refusal that quotes the beginning of a long name quotes whole characters", async () => {
   for (const beginning of ["", "a"]) {
     const facts = { security: { [faces(beginning)]: 1 } };
     const { text } = await send("POST", "/v1/context/validate", { contract_version: "1", facts });
@@ -81,7 +78,7 @@ test("a refusal that shows the beginning of a long name shows whole characters",
   }
 });
 
-test("a NUL character that a policy makes comes into no record", async () => {
+test("a NUL character produced by a policy is in no record", async () => {
   const effects = {
     "nul-told": { effect: "escalate", message: '{{"a" + string(b"\\x00")}} told' },
     "nul-set": { effect: "approve_modified", modify: [{ op: "set", path: "/y", value: '"a\\u0000b"' }] },
@@ -98,11 +95,11 @@ test("a NUL character that a policy makes comes into no record", async () => {
   expect((await send("GET", `/v1/escalations?reviewer=${org.org.org_id}`)).status).toBe(200);
 });
 
-test("every document that is stored can be read by the database", async () => {
+test("the database can read every stored document", async () => {
   expect(await unreadableRecords(database.db)).toEqual([]);
 });
 
-// Last: nothing else reads the records of the organization after these.
+// Must run last, because it damages the stored records of this organization.
 test("an escalation whose stored record holds half a character can be decided and cancelled", async () => {
   const close = {
     decided: (path: string) => send("POST", `${path}/decision`, { outcome: "block" }, org.reviewer),

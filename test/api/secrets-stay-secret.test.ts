@@ -1,4 +1,4 @@
-/** The text of a key, and a webhook's secret, stand in the answer that makes them and nowhere else. Source: contract §5 rule 9. */
+/** Checks that key texts and webhook secrets appear only in the answer that creates them. Source: spec §5 rule 9. */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { exportDump } from "../../packages/server/src/store/upkeep/export.ts";
@@ -17,7 +17,6 @@ const line = (fields: object, message: string) =>
 const log = { debug: line, info: line, warn: line, error: line };
 const { url } = await webhookNode(database, { log });
 
-/** Answers in which a secret may stand: they made it. */
 const made: string[] = [];
 const others: string[] = [];
 async function send(method: string, path: string, key: string | undefined, body?: unknown, headers = {}) {
@@ -44,7 +43,7 @@ async function dump(): Promise<string> {
   return pieces.join("");
 }
 
-test("no dump, no line of the log and no other answer holds a key or a webhook's secret", async () => {
+test("no dump, log line or other answer contains a key or a webhook secret", async () => {
   const quick = { org_name: "Q", email: "q@example.com", description: "sends mail" };
   const first = (await send("POST", "/v1/onboarding/quickstart", undefined, quick)).json;
   const admin: string = first.api_key;
@@ -59,7 +58,6 @@ test("no dump, no line of the log and no other answer holds a key or a webhook's
 
   const intent = { agent: { id: "a" }, action: { type: "communication.email", verb: "send_email" } };
   const { intent_id } = (await send("POST", "/v1/intents", admin, { intent })).json;
-  // Keys where none belongs: in the URL, in a body, as an identifier, broken, revoked, expired, forbidden.
   await send("GET", `/v1/intents?api_key=${admin}`, undefined);
   await send("GET", `/v1/intents/${admin}`, admin);
   await send("POST", "/v1/intents", admin, `{"intent": {"${admin}": 1}`);
@@ -71,7 +69,7 @@ test("no dump, no line of the log and no other answer holds a key or a webhook's
   for (const rest of ["", "/decision", "/audit"]) await send("GET", `/v1/intents/${intent_id}${rest}`, admin);
   await send("PATCH", `/v1/escalations/webhooks/${id}`, admin, { description: "changed" });
   await send("GET", "/metrics", undefined);
-  // The delivery fails, as nobody listens; what it leaves behind is part of the dump.
+  // The delivery fails because nothing listens. Its record is part of the dump.
   await expect
     .poll(async () => (await send("GET", "/v1/escalations/webhooks/deliveries/failed", admin)).json.deliveries.length)
     .toBe(1);
@@ -92,7 +90,7 @@ test("no dump, no line of the log and no other answer holds a key or a webhook's
   expect(places.answers).toContain('"secret":"***"');
 });
 
-test("rotating the only admin key logs a warning that only the command line helps after a lost answer", async () => {
+test("rotating the only admin key logs a warning: after a lost answer only the command line helps", async () => {
   const org = await testOrganization(database.db);
   const only = await org.key();
   logged.length = 0;

@@ -1,4 +1,4 @@
-/** Nodes that share a Redis share the windows, to the request. */
+/** Nodes that share a Redis count rate windows together, exact to the request. */
 import { randomBytes } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { openRedisRateWindows } from "../../packages/server/src/store/rate-windows/rate-windows-redis.ts";
@@ -14,7 +14,7 @@ afterAll(() => {
 });
 
 async function sharingNode(url: string, prefix: string) {
-  // Patient: this is about counting, and on a busy machine 50 ms are soon over.
+  // A long timeout: this tests counting, and a busy machine easily exceeds 50 ms.
   const windows = openRedisRateWindows({
     url,
     prefix,
@@ -32,7 +32,7 @@ const nodes = redis_url === null ? [] : [await sharingNode(redis_url, prefix), a
 test.skipIf(redis_url === null)("500 requests at once over two nodes: exactly 120 pass, the rest are 429", async () => {
   const body = { intent: { agent: { id: "a" }, action: { verb: "v" } } };
   const submit = (at: number, key: string) => call(nodes[at % 2]?.url ?? "", "POST", "/v1/intents", { key, body });
-  // A node that is not connected yet counts alone: each has to see what the other counted before the race begins.
+  // A node counts alone until it is connected. Wait until each node sees the other's count.
   const remaining = async (at: number, key: string) =>
     Number((await submit(at, key)).headers.get("ratelimit-remaining"));
   const newKey = async () => (await (await testOrganization(db)).key()).api_key;

@@ -1,4 +1,4 @@
-/** Callers without a valid key or role learn neither which resources exist nor what is wrong with their request. */
+/** Callers without a valid key or role learn nothing about resources or their request. */
 import { type Operation, operationRows, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -10,7 +10,6 @@ import { sideBySide } from "../../packages/server/src/testing/side-by-side.ts";
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 const keys: Record<string, string> = {};
-/** Existing resources, by the name of their path parameter. */
 const existing: Record<string, string> = { agent_id: "agent-1", type: "service", identifier: "shop", name: "security" };
 beforeAll(async () => {
   const { org, admin, agent, membrane_id } = await reviewedOrganization(database.db, url);
@@ -25,10 +24,7 @@ beforeAll(async () => {
 const guarded = operationRows.filter(([, operation]) => operation.auth !== "none") as [string, Operation][];
 const anonymous = (text: string) => text.replace(/req_\w+/, "");
 
-/**
- * The same operation asked for well and badly, of what exists and of what does not. Whatever looked at a request before its
- * key would answer first, so one request carries all faults.
- */
+/** One request carries all faults, because any check before the key check would answer first. */
 function variants({
   method,
   path,
@@ -47,7 +43,7 @@ function variants({
   ];
 }
 
-/** Sends every variant of these operations; fails where an operation answers two variants differently or with another status. */
+/** Fails if an operation answers two variants differently or with another status. */
 async function demandOneAnswer(
   operations: typeof guarded,
   status: number,
@@ -67,7 +63,6 @@ test("without a valid key every request of an operation gets the same 401", asyn
   await demandOneAnswer(guarded, 401, () => ({}));
 });
 
-// `auth-coverage.test.ts` holds the 403 of every role.
 test("with a role that may not, every request of an operation gets the same 403", async () => {
   const unable = ({ auth }: Operation) => roleNames.findLast((role) => !roleMeets(role, auth));
   const refusing = guarded.filter(([, operation]) => unable(operation) !== undefined);
@@ -75,7 +70,7 @@ test("with a role that may not, every request of an operation gets the same 403"
   await demandOneAnswer(refusing, 403, (operation) => ({ key: keys[unable(operation) as string] as string }));
 });
 
-test("what no operation serves answers a stranger like what one serves", async () => {
+test("an unserved path answers a caller without a key like a served one", async () => {
   const served = anonymous((await call(url, "GET", "/v1/intents")).text);
   for (const [method, path] of [
     ["GET", "/v1/nothing"],
@@ -104,7 +99,7 @@ test("with a key, an unserved path is 404 and an unserved method 405 with Allow,
   expect(left[0]).toBe((left[1] as number) + 1);
 });
 
-test("a path of its own is no id: another method there is 405, and what it allows is its own", async () => {
+test("a fixed path is not read as an id: other methods are 405, and Allow lists its own methods", async () => {
   const key = (await (await testOrganization(database.db)).key()).api_key;
   for (const [method, path, allow] of [
     ["GET", "/v1/intents/batch", "POST, OPTIONS"],
@@ -123,12 +118,12 @@ test("a path of its own is no id: another method there is 405, and what it allow
       allow,
     ]);
   }
-  // Not by `call`, which looks up what openapi.json says of the path as it is written.
+  // Uses `fetch`, because `call` looks up the unescaped path in openapi.json.
   const escaped = await fetch(`${url}/v1/intents/%62atch`, { headers: { "x-api-key": key } });
   expect([escaped.status, escaped.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
 });
 
-test("an unserved method of a path that needs no key is 405 with Allow to everybody, and counts as what the path serves", async () => {
+test("an unserved method on a path without authentication is 405 with Allow, and counts like the path's operation", async () => {
   for (const [method, path, category] of [
     ["GET", "/v1/onboarding/quickstart", "onboarding"],
     ["GET", "/v1/auth/login", "authentication"],

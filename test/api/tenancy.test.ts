@@ -1,4 +1,4 @@
-/** Organizations are strangers to each other, also where a statement forgets to name one. Source: contract §5 rule 4. */
+/** Isolates organizations, also if a statement forgets to name one. Source: spec §5 rule 4. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
@@ -6,7 +6,6 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 
 const database = await testDatabase();
 const { db } = database;
-/** Tables that belong to no organization: the instance's own, the way from a key to its organization, and intakes. */
 const shared = [
   "clock_reached",
   "clock_steps",
@@ -25,7 +24,6 @@ const shared = [
 
 let url: string;
 const orgs: { org: TestOrganization; key: string }[] = [];
-/** The first organization's resources, by path prefix; the second has none of them. */
 let owned: { method: string; path: string; unknown: string; body?: unknown }[];
 
 beforeAll(async () => {
@@ -107,7 +105,7 @@ beforeAll(async () => {
   ];
 });
 
-test("whatever another organization has answers 404, byte for byte like what does not exist", async () => {
+test("another organization's resources answer 404, byte for byte like missing ones", async () => {
   const key = orgs[1]?.key as string;
   const anonymous = (text: string) => text.replace(/req_\w+/, "");
   for (const { method, path, unknown, body } of owned) {
@@ -118,7 +116,7 @@ test("whatever another organization has answers 404, byte for byte like what doe
   }
 });
 
-test("nothing of another organization can be named in a body", async () => {
+test("bodies cannot name resources of another organization", async () => {
   const key = orgs[1]?.key as string;
   const anonymous = (text: string) => text.replace(/req_\w+/, "");
   const named = (prefix: string) =>

@@ -1,4 +1,3 @@
-/** Messages for wrong uses of commands: the problem and the remedy, in one line, without a stack. */
 import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,11 +14,11 @@ import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts
 const folder = mkdtempSync(join(tmpdir(), "cli-advice-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
-/** The database of all tests that change nothing in it. */
+/** Shared by all tests that do not change it. */
 const database = await testDatabase();
 const settings = { DATABASE_URL: databaseUrl(database.connection) };
 
-/** Runs a command that has to fail, and gives what it said: nothing on standard output. */
+/** Runs a command that must fail. Returns its standard error; standard output must be empty. */
 async function refusalOf(args: readonly string[], env: Readonly<Record<string, string>> = {}, code = 1) {
   const result = await runOnTestDatabase(args, env, folder);
   expect(result).toMatchObject({ code, stdout: "" });
@@ -28,7 +27,7 @@ async function refusalOf(args: readonly string[], env: Readonly<Record<string, s
 
 describe("without a master key", () => {
   test.each([[["status"]], [["reseal"]], [["replace-key-file"]]])(
-    "secrets %j says where the key of a service is, and what makes one",
+    "secrets %j says where a service keeps its key, and how one is created",
     async (command) => {
       writeFileSync(join(folder, "a-file"), "");
       for (const COUNTERSIGN_DATA_DIR of [join(folder, "none"), join(folder, "a-file")]) {
@@ -41,7 +40,7 @@ describe("without a master key", () => {
   );
 });
 
-test("restore into a database in use says so once, and where it would go", async () => {
+test("restore into a used database says so once, and where to restore instead", async () => {
   expect((await runCli(["keys", "create"], settings, folder)).code).toBe(0);
   expect((await runCli(["export", "--out", "used.sql"], settings, folder)).code).toBe(0);
   expect(await refusalOf(["restore", "used.sql"], settings)).toBe(
@@ -49,7 +48,7 @@ test("restore into a database in use says so once, and where it would go", async
   );
 });
 
-test("export says what is the matter with the file that it was to write", async () => {
+test("export names the problem with its output file", async () => {
   mkdirSync(join(folder, "a-folder"));
   writeFileSync(join(folder, "a-file"), "");
   expect(await refusalOf(["export", "--out", "a-folder"], settings)).toBe(
@@ -79,7 +78,7 @@ test("export before an upgrade leaves the schema as it is", async () => {
   expect(readFileSync(out, "utf8")).toMatch(new RegExp(`^-- Countersign dump 1, schema ${files.length} `));
 });
 
-test("export whose disk is full says so with the file's name, and leaves no half of a dump", async () => {
+test("export on a full disk names the file and leaves no partial dump", async () => {
   const out = join(folder, "full.sql");
   const full = Object.assign(new Error("no space"), { code: "ENOSPC", syscall: "write" });
   const refuse = (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(full);
@@ -100,7 +99,7 @@ describe("a file that cannot be read", () => {
     [["replay"], "", 1],
     [["mcp", "server", "--context"], "--context ", 1],
   ];
-  test.each(commands)("%j says so in words", async (command, before, code) => {
+  test.each(commands)("%j is reported in words", async (command, before, code) => {
     const said = (file: string) => refusalOf([...command, file], {}, code);
     mkdirSync(join(folder, "packed"), { recursive: true });
     expect(await said("none")).toBe(`countersign: ${before}none cannot be read: there is no such file\n`);
@@ -132,12 +131,12 @@ describe("an address where the service is not", () => {
   ];
   beforeAll(() => writeFileSync(join(folder, "one.jsonl"), '{"intent":{"agent":{"id":"a"},"action":{"verb":"v"}}}'));
 
-  test.each(commands)("%j says how to start one where nobody answers", async (command, code) => {
+  test.each(commands)("%j says how to start a service if nothing answers", async (command, code) => {
     const said = await refusalOf([...command, "--url", "http://127.0.0.1:1"], {}, code);
     expect(said).toMatch(/^countersign: no answer from .*\nIs the service running there\? .* starts it\.\n$/);
   });
 
-  test.each(commands)("%j says which option to mend where another program answers", async (command, code) => {
+  test.each(commands)("%j says which option to correct if another program answers", async (command, code) => {
     for (const status of [200, 404, 501]) {
       const another = await startFakeService(() => ({ status, body: { ok: true } }));
       const said = await refusalOf([...command, "--url", another.url], {}, code);
@@ -149,7 +148,7 @@ describe("an address where the service is not", () => {
   });
 });
 
-test("webhooks listen says which option to mend where its port is taken", async () => {
+test("webhooks listen says which option to correct if its port is taken", async () => {
   const another = await startFakeService(() => null);
   const port = new URL(another.url).port;
   const said = await refusalOf(["webhooks", "listen", "--secret", "whsec_AA", "--port", port]);
@@ -159,7 +158,7 @@ test("webhooks listen says which option to mend where its port is taken", async 
   );
 });
 
-test("restore that is interrupted takes nothing of the dump, and says so", async () => {
+test("an interrupted restore writes nothing, and says so", async () => {
   const from = await testDatabase();
   await from.db.query(
     `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
@@ -183,7 +182,7 @@ test("restore that is interrupted takes nothing of the dump, and says so", async
   expect(await db.query("select from deliveries limit 1")).toEqual([]);
 });
 
-test("export that a closed terminal interrupts leaves no half of a dump, and says so", async () => {
+test("export interrupted by a closed terminal leaves no partial dump, and says so", async () => {
   const other = await openClient(database.connection, "countersign test");
   await other.query("begin; lock table ledger in access exclusive mode");
   const out = join(folder, "half.sql");
@@ -199,7 +198,7 @@ test("export that a closed terminal interrupts leaves no half of a dump, and say
   expect(existsSync(out)).toBe(false);
 });
 
-test("export whose database goes away says so in one line, and leaves no half of a dump", async () => {
+test("export that loses its database says so in one line and leaves no partial dump", async () => {
   const other = await openClient(database.connection, "countersign test");
   await other.query("begin; lock table ledger in access exclusive mode");
   const out = join(folder, "lost.sql");
@@ -218,14 +217,14 @@ test("export whose database goes away says so in one line, and leaves no half of
   expect(existsSync(out)).toBe(false);
 });
 
-test("export whose reader has seen enough ends without blaming the database", async () => {
+test("export whose reader stops reading ends without a database error", async () => {
   const cli = startCli(["export"], settings);
   cli.process.stdout?.destroy();
   const { code, stderr } = await cli.finished;
   expect([code, stderr]).toEqual([1, expect.not.stringMatching(/connection was lost|EPIPE|rows written/)]);
 });
 
-test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
+test("an interrupted audit verify restores the cursor, then says so", async () => {
   const other = await openClient(database.connection, "countersign test");
   await other.query("begin; lock table ledger in access exclusive mode");
   const cli = beginCli(["audit", "verify"], settings);

@@ -1,4 +1,3 @@
-/** The register of agents from the command line. */
 import { expect, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -8,7 +7,7 @@ import { reviewedOrganization } from "../../packages/server/src/testing/people/r
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 
-test("agents set registers, list and show tell; a refusal has the exit code 1", async () => {
+test("agents set registers, list and show print; a refusal exits with 1", async () => {
   const of = await reviewedOrganization(database.db, url);
   const run = (key: string, ...args: string[]) =>
     runCli(["agents", ...args, "--url", url], { COUNTERSIGN_API_KEY: key });

@@ -1,4 +1,3 @@
-/** Policy documents from files into a running service. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +53,7 @@ const policies = async () => {
 };
 
 describe("countersign policies apply", () => {
-  test("saves what is new or changed, puts it in force, and leaves alone what says the same", async () => {
+  test("saves and activates new or changed documents, and skips unchanged ones", async () => {
     const [wires, cards] = [file("wires.yaml", "wires", "50.0"), file("cards.yaml", "cards", "60.0")];
 
     const dry = await apply(wires, cards, "--dry-run", "--activate", "live");
@@ -96,7 +95,7 @@ describe("countersign policies apply", () => {
     expect(await policies()).toEqual({ wires: ["shadow", 2, 2], cards: ["shadow", 2, 2] });
   });
 
-  test("saves nothing where any document is wrong, red, named twice or retired", async () => {
+  test("saves nothing if any document is invalid, fails its tests, is named twice or retired", async () => {
     const before = await policies();
     const good = file("good.yaml", "good", "1.0");
     writeFileSync(join(folder, "wrong.yaml"), "kind: Policy\n");
@@ -125,7 +124,7 @@ describe("countersign policies apply", () => {
     expect(await policies()).toEqual({ ...before, old: ["retired", 1, null] });
   });
 
-  test("warns of what is hardly meant, and saves it", async () => {
+  test("saves a suspicious document with a warning", async () => {
     writeFileSync(
       join(folder, "star.yaml"),
       `apiVersion: countersign/v1
@@ -142,7 +141,7 @@ spec:
     expect(stderr).toMatch(/^star\.yaml:7:\d+: warning /);
   });
 
-  test("says what to do where the key may not, or what answers is no service", async () => {
+  test("gives advice if the key may not, or another program answers", async () => {
     const good = file("good.yaml", "good", "1.0");
     const asReviewer = await applyWith(org.reviewer, good);
     expect([asReviewer.code, asReviewer.stdout]).toEqual([1, ""]);
@@ -158,7 +157,7 @@ spec:
     expect(strange.stderr).toContain("that address does not answer like Countersign");
   });
 
-  test("prints what was done before it was refused", async () => {
+  test("prints what was done before a refusal", async () => {
     const [one, two] = [file("one.yaml", "one", "1.0"), file("two.yaml", "two", "1.0")];
     let saved = 0;
     const service = await startFakeService(({ method }) => {

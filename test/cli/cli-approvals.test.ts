@@ -1,4 +1,3 @@
-/** Revoking approvals from the command line. */
 import { expect, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -9,7 +8,7 @@ import { heldBody, reviewedOrganization } from "../../packages/server/src/testin
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 
-test("approvals revoke ends an approval that nobody claimed; a refusal has the exit code 1", async () => {
+test("approvals revoke ends an unclaimed approval; a refusal exits with 1", async () => {
   const of = await reviewedOrganization(database.db, url);
   const revoke = (key: string) =>
     runCli(["approvals", "revoke", decision.escalation_id, "--reason", "wrong", "--url", url], {

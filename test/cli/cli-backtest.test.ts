@@ -53,7 +53,7 @@ describe("countersign policies backtest", () => {
   test("prints what would change, exits with 1 when a condition is met, and says which", async () => {
     const conditions = ["--fail-on", "approve->block>0", "--fail-on", "flips>2"];
     const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"), ...conditions);
-    // A slow backtest shows its progress there.
+    // Only a slow backtest prints progress there.
     expect(stderr).not.toMatch(/countersign:/);
     expect(stdout).toMatch(/^3 intents in /);
     expect(stdout).toContain("2 verdicts change");
@@ -63,7 +63,7 @@ describe("countersign policies backtest", () => {
     expect(code).toBe(1);
   });
 
-  test("reproduces what was recorded without a file, and exits with 0 when no condition is met", async () => {
+  test("without a file reproduces the record, and exits with 0 if no condition is met", async () => {
     const { code, stdout } = await backtest("--fail-on", "reproduced<1", "--json");
     const result = JSON.parse(stdout);
     expect(result.fail_on).toEqual([{ condition: "reproduced<1", value: 1, met: false }]);
@@ -71,7 +71,7 @@ describe("countersign policies backtest", () => {
     expect(code).toBe(0);
   });
 
-  test("sends all that a candidate may hold: documents, packs, thresholds and names to leave out", async () => {
+  test("sends every part of a candidate: documents, packs, thresholds and names to leave out", async () => {
     const service = await startFakeService(() => ({ status: 200, body: { backtest: { evaluated: 7 } } }));
     const sent = async (...args: string[]) => {
       const { code, stderr } = await runCli(["policies", "backtest", ...args, "--json", "--url", service.url]);
@@ -85,7 +85,7 @@ describe("countersign policies backtest", () => {
     expect(await candidateOf("--escalate-at", "0.4", "--block-at", "none")).toEqual({
       thresholds: { escalate_at: 0.4, block_at: null },
     });
-    // The threshold that is not named stays the membrane's.
+    // A threshold that is not given keeps the membrane's value.
     expect(await candidateOf("--escalate-at", "0.4")).toEqual({ thresholds: { escalate_at: 0.4 } });
     expect(await candidateOf("--block-at", "0.5")).toEqual({ thresholds: { block_at: 0.5 } });
     expect(await candidateOf("--escalate-at", "0", "--block-at", "1", "--without", "a", "--without", "b")).toEqual({
@@ -105,7 +105,7 @@ describe("countersign policies backtest", () => {
       expect(help).toContain(option);
   });
 
-  test("takes every RFC 3339 time, such as a leap second or one in lower case", async () => {
+  test("accepts every RFC 3339 time, such as a leap second or lower case", async () => {
     const times = ["--from", "2016-12-31T23:59:60Z", "--to", "2017-01-01t00:59:59.5z"];
     const { stderr } = await runCli(["policies", "backtest", ...times, "--url", "http://127.0.0.1:1"], {});
     expect(stderr).toMatch(/no answer from/);
@@ -154,7 +154,7 @@ describe("while the rate budget is used up", () => {
   const asking = (service: { readonly url: string }) =>
     beginCli(["policies", "backtest", "--url", service.url, "--json"]);
 
-  test("says for how long it waits, and goes on", async () => {
+  test("says how long it waits, then continues", async () => {
     const service = await startFakeService((_, number) =>
       number === 1 ? limited("2") : { status: 200, body: { backtest: { evaluated: 7 } } },
     );

@@ -1,4 +1,4 @@
-/** Keys that the command line makes and binds, and what `doctor` says of those that are not bound. Source: decision 0041. */
+/** Creates and binds keys from the command line; `doctor` reports unbound keys. Source: decision 0041. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ beforeAll(async () => {
 const submit = (key: string, agent_id: string) =>
   call(url, "POST", "/v1/intents", { key, body: { intent: { agent: { id: agent_id }, action: { verb: "v" } } } });
 
-test("the template agent makes a key that is bound to agent and default membrane and may not ask for shadow mode", async () => {
+test("the template agent makes a key bound to an agent and the default membrane, without shadow mode", async () => {
   const key = await json("keys", "create", "--template", "agent", "--bind-agent", "bot", "second");
   const bindings = { membrane_ids: [org.membrane_id], agent_ids: ["bot", "second"], source_cidrs: null };
   expect(key).toMatchObject({ role: "agent", bindings: { ...bindings, forbid_shadow: true } });
@@ -40,7 +40,7 @@ test("the template agent makes a key that is bound to agent and default membrane
   }
 });
 
-test("keys bind replaces the bindings, says what is wrong with them, and unbinds", async () => {
+test("keys bind replaces bindings, reports invalid ones, and unbinds", async () => {
   const { key_id, api_key } = await json("keys", "create");
   const bound = await cli("keys", "bind", key_id, "--bind-source", "10.1.0.0/16", "--forbid-shadow");
   expect(bound.stdout).toBe(`${key_id} is bound: networks 10.1.0.0/16; no shadow mode\n`);
@@ -54,13 +54,13 @@ test("keys bind replaces the bindings, says what is wrong with them, and unbinds
   expect((await submit(api_key, "bot")).status).toBe(201);
 });
 
-test("doctor names an unbound agent key while a membrane is live, and an admin key that submits, and its advice mends both", async () => {
+test("doctor names an unbound agent key with a live membrane and a submitting admin key, and its advice fixes both", async () => {
   const { key_id, api_key } = await json("keys", "create", "--name", "loose");
   await submit(api_key, "bot");
   await submit(org.api_key, "admin-bot");
   await call(url, "POST", `/v1/membranes/${org.membrane_id}/go-live`, { key: org.api_key });
   const found = async () => {
-    // The node writes what it noted about the uses of keys.
+    // Makes the node write the noted uses of keys.
     await call(url, "GET", "/v1/api-keys", { key: org.api_key });
     const findings: { check: string; text: string; advice: string }[] = await json("doctor");
     return findings.filter(({ check }) => check === "keys");

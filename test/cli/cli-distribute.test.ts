@@ -1,4 +1,3 @@
-/** `countersign distribute`, and what `doctor` says of Citus. */
 import { expect, onTestFinished, test } from "vitest";
 import { runOnTestDatabase } from "../../packages/cli/src/testing/run-cli.ts";
 import { openClient } from "../../packages/server/src/store/database/connection.ts";
@@ -13,14 +12,14 @@ async function cli(command: string) {
   return runOnTestDatabase([command], settings);
 }
 
-test("without Citus it is refused with what to install, and doctor is silent about it", async () => {
+test("without Citus it is refused with what to install, and doctor does not mention it", async () => {
   const { code, stdout, stderr } = await cli("distribute");
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toMatch(/^countersign: this database has no extension citus: install Citus on each server, .*\n$/);
   expect((await cli("doctor")).stdout).not.toMatch(/citus/);
 });
 
-test("it tells each step and what was done; doctor asks for it before and is content after", async () => {
+test("it prints each step and a summary; doctor recommends it before and not after", async () => {
   const client = await openClient(connection, "test");
   onTestFinished(() => client.end());
   await client.query(citusSchema);

@@ -1,4 +1,3 @@
-/** `countersign doctor` on a running instance, on a missing one, and on problems. */
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,7 +15,6 @@ afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, ret
 
 const migrated = await testDatabase();
 
-/** A database with an admin key of open mode's organization, and the command line on it. */
 async function instance() {
   const database = await testDatabase();
   const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: directory, PORT: "0" };
@@ -24,7 +22,7 @@ async function instance() {
   return { ...database, settings, adminKey, doctor: () => runCli(["doctor"], settings) };
 }
 
-test("names a policy in force that an earlier release let in and this one would refuse, and so does a restore", async () => {
+test("names a live policy that an earlier release accepted and this one would refuse, and so does a restore", async () => {
   const { db, connection, settings, adminKey, doctor } = await instance();
   const { url } = await serviceNode({ db, connection, analyze: async () => {} });
   const spec = { when: "!facts.identity.recovery_authorization", effect: "block", on_unknown: "skip" };
@@ -48,12 +46,12 @@ test("names a policy in force that an earlier release let in and this one would 
   expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining("org_local: own-account, version 1") });
 });
 
-test("names organizations that a dump under row-level security left out, and so does the log of the next start", async () => {
+test("names organizations missing from a dump under row-level security, and so does the next start's log", async () => {
   const { db, settings, doctor } = await instance();
   const { org_id, key } = await testOrganization(db);
   await key();
   expect((await doctor()).stdout).not.toMatch(/organizations/);
-  // pg_dump --enable-row-security writes no rows of tables under row-level security.
+  // Simulates pg_dump --enable-row-security, which omits rows of tables under row-level security.
   for (const table of ["api_keys", "org_heads", "organizations"])
     await db.system((query) => query(`delete from ${table} where org_id = $1`, [org_id]));
   const { code, stdout } = await doctor();
@@ -66,7 +64,7 @@ test("names organizations that a dump under row-level security left out, and so 
   );
 });
 
-test("tells the version of the Redis that answers", async () => {
+test("prints the version of Redis", async () => {
   const redis = createServer((socket) => {
     socket.on("data", (data) => {
       const about = "redis_version:8.2.1\r\nloading:0\r\n";
@@ -87,7 +85,7 @@ test("tells the version of the Redis that answers", async () => {
   expect(stdout).toMatch(/^ok +redis +version 8\.2\.1$/m);
 });
 
-test("changes nothing where there is no instance yet", async () => {
+test("changes nothing if no instance exists yet", async () => {
   const nowhere = join(directory, "nowhere");
   const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR: nowhere, PORT: "0" });
   expect(code).toBe(0);
@@ -128,24 +126,21 @@ test("reports every problem with advice, without secrets, and exits with 1", asy
 test.each<readonly [string, string, number]>([
   ["holds no key", "garbage", 0o600],
   ["can be read by others", `${Buffer.alloc(32).toString("base64")}\n`, 0o644],
-])(
-  "a master key's file that %s is a problem also where nothing is sealed yet, as for the service",
-  async (_what, text, mode) => {
-    const COUNTERSIGN_DATA_DIR = await mkdtemp(join(directory, "key-"));
-    const file = join(COUNTERSIGN_DATA_DIR, "master.key");
-    await writeFile(file, text);
-    await chmod(file, mode);
-    const begun = { DATABASE_URL: databaseUrl(migrated.connection) };
-    for (const database of [{}, begun]) {
-      const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...database });
-      expect([code, stdout]).toEqual([
-        1,
-        expect.stringMatching(/^PROBLEM +secrets +.*master\.key (?:does not hold|can be)/m),
-      ]);
-    }
-    expect((await runCli(["serve"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...begun })).code).toBe(1);
-  },
-);
+])("reports a master key file that %s even if nothing is sealed yet", async (_what, text, mode) => {
+  const COUNTERSIGN_DATA_DIR = await mkdtemp(join(directory, "key-"));
+  const file = join(COUNTERSIGN_DATA_DIR, "master.key");
+  await writeFile(file, text);
+  await chmod(file, mode);
+  const begun = { DATABASE_URL: databaseUrl(migrated.connection) };
+  for (const database of [{}, begun]) {
+    const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...database });
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^PROBLEM +secrets +.*master\.key (?:does not hold|can be)/m),
+    ]);
+  }
+  expect((await runCli(["serve"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...begun })).code).toBe(1);
+});
 
 test("names wrong settings", async () => {
   const { code, stdout } = await runCli(["doctor"], { PORT: "eighty" });
@@ -153,7 +148,7 @@ test("names wrong settings", async () => {
   expect(stdout).toMatch(/PROBLEM +settings +PORT="eighty"/);
 });
 
-/** A server that answers like PgBouncer in statement mode: it refuses transactions, and has the process 1 as its answer to other questions. */
+/** Answers like PgBouncer in statement mode: refuses transactions and reports process 1. */
 async function openPooler(): Promise<string> {
   const message = (type: string, body: string | Buffer) => {
     const [head, content] = [Buffer.alloc(5, type), Buffer.from(body)];
@@ -181,7 +176,7 @@ async function openPooler(): Promise<string> {
   return `postgres://u@127.0.0.1:${(pooler.address() as { port: number }).port}/d`;
 }
 
-test("names a pooler that gives out its sessions for one statement, and says what helps", async () => {
+test("names a pooler in statement mode, and says what to change", async () => {
   const { code, stdout } = await runCli(["doctor"], {
     COUNTERSIGN_DATA_DIR: join(directory, "nowhere"),
     DATABASE_URL: await openPooler(),

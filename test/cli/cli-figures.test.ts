@@ -1,4 +1,3 @@
-/** `countersign figures`: how far decisions are counted, and counting them again, beside a service that runs. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +25,6 @@ const counted = async () =>
 const statusOf = async () => JSON.parse((await cli("figures", "status", "--json")).stdout)[0];
 
 beforeAll(async () => {
-  // Creates open mode's organization.
   await cli("keys", "create", "--role", "admin");
   await addDecided(db, org_id, [{ at }, { at }, { at, verdict: "approve" }]);
   const [head] = await db.query<{ seq: number }>("select max(audit_seq) as seq from org_heads where org_id = $1", [
@@ -45,7 +43,7 @@ describe("figures", () => {
     expect(table).toMatch(new RegExp(`^${org_id} +${entries} +${entries} +0 *$`, "m"));
   });
 
-  test("rebuild counts again what somebody changed, and a second time changes nothing", async () => {
+  test("rebuild corrects changed figures, and a second run changes nothing", async () => {
     await db.query("update figures set count = count + 7 where org_id = $1", [org_id]);
     for (let run = 0; run < 2; run += 1) {
       expect((await cli("figures", "rebuild")).code).toBe(0);
@@ -53,7 +51,7 @@ describe("figures", () => {
     }
   });
 
-  test("rebuild continues one that was interrupted, and status says that it is under way", async () => {
+  test("rebuild continues an interrupted one, and status shows it in progress", async () => {
     await db.query("update figures_state set as_of = -1, rebuild_to = $2::bigint where org_id = $1", [org_id, entries]);
     expect(await statusOf()).toMatchObject({ as_of: 0, behind: entries, rebuilding: true });
     expect((await cli("figures", "status")).stdout).toContain("rebuild in progress");
@@ -61,12 +59,12 @@ describe("figures", () => {
     expect(await counted()).toBe(3);
   });
 
-  test("rebuild of an organization that there is not is refused", async () => {
+  test("rebuild refuses an unknown organization", async () => {
     const { code, stderr } = await cli("figures", "rebuild", "--org", "org_none");
     expect([code, stderr]).toEqual([1, expect.stringContaining("there is no organization org_none")]);
   });
 
-  test("doctor notes figures that are far behind, and nothing of others", async () => {
+  test("doctor reports figures that are far behind, and no others", async () => {
     const doctor = async () => (await cli("doctor")).stdout;
     expect(await doctor()).not.toMatch(/^\w+ +figures /m);
     await db.query("update org_heads set audit_seq = audit_seq + 40001 where org_id = $1", [org_id]);

@@ -1,4 +1,3 @@
-/** Freezing from the command line. */
 import { beforeAll, expect, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";

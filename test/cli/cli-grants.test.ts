@@ -1,4 +1,3 @@
-/** Listing and revoking grants from the command line. */
 import { expect, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";

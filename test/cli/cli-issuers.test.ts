@@ -1,4 +1,3 @@
-/** Token issuers from the command line. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

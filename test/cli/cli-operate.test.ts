@@ -1,4 +1,3 @@
-/** The commands on the database of an instance, before and while it serves. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
@@ -24,7 +23,6 @@ let created: CliResult;
 
 const settings = { DATABASE_URL: databaseUrl(database.connection), COUNTERSIGN_DATA_DIR: join(directory, "data") };
 const cli = (...args: string[]) => runOnTestDatabase(args, settings);
-/** A new, empty database to restore into, and a data directory without a master key. */
 const elsewhere = async () => ({
   DATABASE_URL: databaseUrl(await emptyDatabase()),
   COUNTERSIGN_DATA_DIR: join(directory, "elsewhere"),
@@ -46,7 +44,7 @@ beforeAll(async () => {
 });
 
 describe("audit verify", () => {
-  test("while the service runs finds the trails sound, and tells a root that they go on from", async () => {
+  test("finds the trails valid while the service runs, and prints a root that later runs confirm", async () => {
     await submit(adminKey);
     const [first] = await json("audit", "verify");
     expect(first).toMatchObject({
@@ -60,7 +58,7 @@ describe("audit verify", () => {
     expect([later.code, later.stdout]).toEqual([0, expect.stringMatching(/^org_local +\d+ +\w{64} +sound$/m)]);
   });
 
-  test("fails with the finding where the expected root is not the trail's, and refuses what cannot be one", async () => {
+  test("fails if the expected root is not the trail's, and refuses an invalid root", async () => {
     const other = await cli("audit", "verify", "--org", "org_local", "--expect-root", "ab".repeat(32));
     expect([other.code, other.stderr]).toEqual([1, "countersign: 1 of 1 audit trails have problems\n"]);
     expect(other.stdout).toContain("the trail does not contain the expected root");
@@ -74,14 +72,14 @@ describe("audit verify", () => {
 });
 
 describe("keys create", () => {
-  test("on a new instance makes open mode's organization and prints nothing but the key on standard output", async () => {
+  test("on a new instance creates open mode's organization and prints only the key on standard output", async () => {
     expect(created.code).toBe(0);
     expect(created.stdout).toMatch(/^svc_live_org_[0-9A-Za-z]{38}\n$/);
     expect(created.stderr).toMatch(/^key_\w{26}, role admin, for org_local \(.+\), until \d{4}-/);
     expect((await get("/v1/api-keys", adminKey)).status).toBe(200);
   });
 
-  test("while the service runs makes a key that works at once, with everything that was asked for", async () => {
+  test("beside a running service creates a key that works at once, with all requested options", async () => {
     const key = await json(
       "keys",
       "create",
@@ -118,7 +116,7 @@ describe("keys create", () => {
     expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
   });
 
-  test("with --person makes somebody else's key: an account's, or of a person by name", async () => {
+  test("with --person creates the key of another person: an account, or a named person", async () => {
     const { user_id, email } = await testPerson(database.db, "org_local");
     const own = await json("keys", "create");
     const made = [];
@@ -140,7 +138,7 @@ describe("keys create", () => {
     expect((await cli("keys", "create", "--person", " ann")).stderr).toContain("printable characters");
   });
 
-  test("refuses what does not fit together, and an organization that does not exist", async () => {
+  test("refuses conflicting options and an unknown organization", async () => {
     const unbound = await cli("keys", "create", "--scope", "agent");
     expect(unbound).toMatchObject({ code: 1, stdout: "" });
     expect(unbound.stderr).toContain("Name the agent of a key of scope agent");
@@ -159,7 +157,7 @@ describe("keys create", () => {
   });
 });
 
-test("keys list shows every key without its text, with its state and its maker", async () => {
+test("keys list shows every key without its text, with state and creator", async () => {
   const maker = await json("keys", "create", "--role", "admin");
   const headers = { "x-api-key": maker.api_key, "content-type": "application/json" };
   const made = await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: '{"name":"made over HTTP"}' });
@@ -177,7 +175,7 @@ test("keys list shows every key without its text, with its state and its maker",
   ).not.toBeNull();
 });
 
-test("keys revoke is in force with the next request", async () => {
+test("keys revoke takes effect with the next request", async () => {
   const { api_key, key_id } = await json("keys", "create", "--role", "operator");
   expect((await get("/v1/usage", api_key)).status).toBe(200);
   expect((await cli("keys", "revoke", key_id)).stdout).toBe(`${key_id} of org_local is revoked\n`);
@@ -187,7 +185,7 @@ test("keys revoke is in force with the next request", async () => {
   expect((await submit(api_key)).status).toBe(401);
 });
 
-test("keys revoke names the key that a revoked one was rotated into, as long as that is good", async () => {
+test("keys revoke names the successor of a rotated key while that is valid", async () => {
   const first = await json("keys", "create", "--role", "operator");
   const rotate = async ({ api_key, key_id }: { api_key: string; key_id: string }) => {
     const headers = { "x-api-key": api_key };
@@ -216,7 +214,7 @@ test("keys revoke and limit refuse a key that does not exist", async () => {
   }
 });
 
-test("keys limit changes the limit of the key's next request, and none takes it back", async () => {
+test("keys limit changes the limit from the next request, and none removes it", async () => {
   const { api_key, key_id } = await json("keys", "create", "--role", "operator");
   const limit = async () => (await get("/v1/usage", api_key)).headers.get("ratelimit-limit");
   expect(await limit()).toBe("120");
@@ -234,7 +232,7 @@ test("keys limit changes the limit of the key's next request, and none takes it 
   expect(await limit()).toBe("120");
 });
 
-test("orgs plan sets a limit that the next intent meets, and orgs list shows plan and use", async () => {
+test("orgs plan sets a limit from the next intent on, and orgs list shows plan and usage", async () => {
   // Only live decisions count.
   const [membrane] = (await answerOf(get("/v1/membranes", adminKey)))["membranes"] as unknown as {
     membrane_id: string;
@@ -268,7 +266,7 @@ test("orgs plan sets a limit that the next intent meets, and orgs list shows pla
   );
 });
 
-test("orgs plan refuses an organization that does not exist, a name and a number that are none", async () => {
+test("orgs plan refuses an unknown organization, an unknown plan and an invalid number", async () => {
   expect(await cli("orgs", "plan", "org_none", "tiny")).toMatchObject({
     code: 1,
     stderr: "countersign: there is no organization org_none (countersign orgs list shows them)\n",
@@ -296,7 +294,7 @@ test("with several organizations a key needs --org", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("there are 2 organizations: choose one with --org");
   expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
-  // The person who signs up chooses the name, so it must not control the operator's terminal or add a line.
+  // The person who signs up chooses the name. It must not control the operator's terminal or add a line.
   const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
   expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
   expect((await cli("orgs", "list", "--json")).stdout).toContain('"name": "Two\\u001b[2J\\n\\u202eowT"');
@@ -304,9 +302,9 @@ test("with several organizations a key needs --org", async () => {
 });
 
 describe("export and restore", () => {
-  test("an instance exported while it serves is the same after a restore, and only its owner may read the file", async () => {
+  test("an export of a running instance restores completely, and only its owner may read the file", async () => {
     const file = join(directory, "dump.sql.gz");
-    // When a key was last used is noted some seconds later, so it may change between the two looks.
+    // The service notes the last use of a key some seconds late, so the two reads may differ.
     const steady = (keys: { last_used_at: unknown }[]) => keys.map(({ last_used_at: _, ...key }) => key);
     const before = steady(await json("keys", "list"));
     expect((await cli("export", "--out", file)).stderr).toMatch(/^[\d,]+ rows written to /);
@@ -316,10 +314,10 @@ describe("export and restore", () => {
     expect(steady(JSON.parse((await runOnTestDatabase(["keys", "list", "--json"], other)).stdout))).toEqual(before);
   });
 
-  test("a restore says of when it is and what that undoes, and before the first start when the master key of what is sealed is not there", async () => {
+  test("a restore prints its time and what it undoes, and reports a missing master key before the first start", async () => {
     const file = join(directory, "sealed.sql");
     const headers = { "x-api-key": adminKey, "content-type": "application/json" };
-    // Its secret is sealed. Events of this type are never sent.
+    // The webhook's secret is sealed. Events of this type are never sent.
     const body = JSON.stringify({ url: "https://1.1.1.1/", event_types: ["pattern.detected"] });
     const registered = await fetch(`${url}/v1/escalations/webhooks`, { method: "POST", headers, body });
     expect(registered.status).toBe(201);
@@ -360,7 +358,7 @@ describe("webhooks listen", () => {
   const listen = (api_key: string, ...args: string[]) =>
     cli("webhooks", "listen", "--url", url, "--api-key", api_key, ...args);
 
-  test("says how to start a service that permits no receivers here, and how to give a key", async () => {
+  test("says how to allow local receivers, and how to pass a key", async () => {
     expect(await listen(adminKey)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
@@ -376,7 +374,7 @@ describe("webhooks listen", () => {
       );
   });
 
-  test("where the service ended first says in one line which webhook may still be registered", async () => {
+  test("says in one line which webhook may still be registered if the service ended first", async () => {
     const service = createServer((_, response) =>
       response.writeHead(201).end('{"webhook":{"id":"wh_1","secret":"whsec_AA"}}'),
     );

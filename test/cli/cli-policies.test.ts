@@ -1,4 +1,3 @@
-/** Policy documents and packs on the command line, without a service. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +32,7 @@ tests:
 const cli = (...args: string[]) => runCli(args, {}, directory);
 
 describe("policies", () => {
-  test("check tells every error at its line and column and ends with 1, else with 0", async () => {
+  test("check prints every error with line and column and exits with 1, otherwise with 0", async () => {
     const { code, stdout } = await cli("policies", "check", "good.yaml", "wrong.yaml");
     expect(code).toBe(1);
     expect(stdout).toMatch(/^wrong\.yaml:5:9: error undeclared_name: .*params/m);
@@ -42,7 +41,7 @@ describe("policies", () => {
     expect((await cli("policies", "check", "good.yaml", "red.yaml")).code).toBe(0);
   });
 
-  test("test runs the cases and says what came out otherwise", async () => {
+  test("test runs the cases and prints the differences", async () => {
     const { code, stdout } = await cli("policies", "test", "good.yaml", "red.yaml");
     expect(code).toBe(1);
     expect(stdout).toMatch(
@@ -52,7 +51,7 @@ describe("policies", () => {
     expect((await cli("policies", "test", "good.yaml")).code).toBe(0);
   });
 
-  test("a file that is no UTF-8 is not read as if it were: what it names would be something else", async () => {
+  test("refuses a file that is not UTF-8, because its names would be read wrongly", async () => {
     const text = policy('params.country == "Österreich"', "block");
     await writeFile(join(directory, "latin1.yaml"), text, "latin1");
     await writeFile(join(directory, "utf16.yaml"), `\ufeff${text}`, "utf16le");
@@ -65,7 +64,7 @@ describe("policies", () => {
     expect((await cli("policies", "check", "marked.yaml")).code).toBe(0);
   });
 
-  test("--json gives the same for programs; a file that is not there is one line and 1", async () => {
+  test("--json prints the same for programs; a missing file is reported in one line with exit code 1", async () => {
     const { code, stdout } = await cli("policies", "test", "red.yaml", "--json");
     expect([code, JSON.parse(stdout)]).toMatchObject([
       1,
@@ -86,7 +85,7 @@ describe("policies", () => {
 });
 
 describe("packs", () => {
-  test("list and show tell what there is", async () => {
+  test("list and show print packs and rules", async () => {
     expect((await cli("packs", "list")).stdout).toMatch(/^hipaa +\d+\.\d+\.\d+ +\d+ {2}\S/m);
     const { code, stdout } = await cli("packs", "show", "gdpr");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^gdpr\.\S+ +(block|escalate)\b.*GDPR/m)]);

@@ -22,7 +22,6 @@ afterEach(async () => {
 const body = (verb: string) => ({ intent: { agent: { id: "a" }, action: { verb } } });
 const verbOf = (call: number) => (call % 4 === 0 ? "send_money" : "read_file");
 
-/** A recording of `calls` calls, every fourth of which the fake service escalates. */
 async function recording(calls: number, name = "calls.jsonl.gz"): Promise<string> {
   const lines = Array.from({ length: calls }, (_, call) => JSON.stringify({ call, body: body(verbOf(call)) }));
   const path = join(directory, name);
@@ -37,7 +36,7 @@ const expectedVerdicts = (calls: number) =>
     (_, call) => `{"call":${call},"verdict":"${call % 4 === 0 ? "escalate" : "approve"}"}\n`,
   ).join("");
 
-test("what is too large for one request goes out in several, and a call that is too large by itself fails alone", async () => {
+test("splits calls over several requests if they are too large for one, and a call that is too large fails alone", async () => {
   const tooLarge = ({ body: { intents = [] } }: SeenRequest) =>
     intents.length > 3 || (intents.length > 1 && intents.some(({ intent }) => intent.action.verb === "send_money"));
   service = await startFakeService((request) => {
@@ -55,8 +54,7 @@ test("what is too large for one request goes out in several, and a call that is 
   expect(decided).toEqual([1, 2, 3, 5, 6, 7, 9]);
 });
 
-test("every call is decided; the summary counts verdicts and --out holds them in the order of the recording", async () => {
-  // The first requests are answered last, so that answers come out of order.
+test("decides every call; the summary counts verdicts, and --out has them in the recording's order", async () => {
   let answered = 0;
   service = await startFakeService(async (request, number) => {
     if (number <= 2) await expect.poll(() => answered).toBeGreaterThanOrEqual(3);
@@ -77,9 +75,9 @@ test("every call is decided; the summary counts verdicts and --out holds them in
   expect(service.seen.every(({ headers }) => headers["x-api-key"] === "svc_x")).toBe(true);
 });
 
-// 0 is a proxy's: without a pause it would be asked again for ever, as fast as it answers.
+// A proxy may send 0. Without a pause the command would retry in a tight loop.
 test.each(["1", "0"])(
-  "429 with a Retry-After of %s is waited for, and the same batch goes out again under the same idempotency keys",
+  "after a 429 with Retry-After %s waits, then repeats the batch with the same idempotency keys",
   async (given) => {
     service = await startFakeService((request, number) =>
       number === 1 ? refusal(429, "rate_limit_exceeded", { "retry-after": given }) : decide(request),
@@ -101,7 +99,7 @@ test.each(["1", "0"])(
   },
 );
 
-test("what the service could not take in is sent again, alone, under its own idempotency key", async () => {
+test("retries refused items alone, with the same idempotency key", async () => {
   service = await startFakeService((request, number) => {
     const answer = decide(request);
     if (number > 1 || answer === null) return answer;
@@ -115,7 +113,7 @@ test("what the service could not take in is sent again, alone, under its own ide
   expect(again).toEqual([first?.[1]]);
 });
 
-test("a call that is refused is counted by its code, gets no verdict, and the exit code is 1", async () => {
+test("counts a refused call by its code, without a verdict, and exits with 1", async () => {
   service = await startFakeService((request) => {
     const answer = decide(request);
     const { results } = (answer?.body ?? {}) as { results: object[] };
@@ -132,7 +130,7 @@ test("a call that is refused is counted by its code, gets no verdict, and the ex
   expect((await readFile(out, "utf8")).match(/"call":\d+/g)).toEqual(['"call":0', '"call":1', '"call":3']);
 });
 
-test("--resume sends only what has no verdict yet, and mends a line that was cut short", async () => {
+test("--resume sends only calls without a verdict, and repairs a truncated line", async () => {
   service = await startFakeService(decide);
   const out = join(directory, "verdicts.jsonl");
   await writeFile(out, `${expectedVerdicts(60)}{"call":60,"verd`);
@@ -151,7 +149,7 @@ test("--resume sends only what has no verdict yet, and mends a line that was cut
   expect(await readFile(out, "utf8")).toBe(expectedVerdicts(100));
 });
 
-test("an interrupted replay keeps what it has and says how to go on", async () => {
+test("an interrupted replay keeps its results and says how to continue", async () => {
   service = await startFakeService((request, number) => (number <= 2 ? decide(request) : new Promise(() => {})));
   const out = join(directory, "verdicts.jsonl");
   const cli = beginCli(["replay", await recording(200), "--url", service.url, "--out", out, "--concurrency", "1"]);
@@ -185,7 +183,7 @@ test("--batch 1 submits singly with an Idempotency-Key header, --mode shadow is 
   expect(new Set(service.seen.map(({ headers }) => headers["idempotency-key"])).size).toBe(3);
 });
 
-test("a wrong key ends the replay at once and says what to give", async () => {
+test("a wrong key ends the replay at once with advice", async () => {
   service = await startFakeService(() => refusal(401, "invalid_api_key"));
   const { code, stderr } = await runCli(["replay", await recording(500), "--url", service.url]);
   expect(code).toBe(1);
@@ -211,7 +209,7 @@ test.each([
   ],
   ["a line that is no call", '{"call":1}', /calls\.jsonl, line 2 is neither/],
   ["a call that occurs twice", JSON.stringify({ call: 0, body: body("x") }), /call 0 occurs twice/],
-])("%s is named before anything is sent", async (_, line, message) => {
+])("reports %s before anything is sent", async (_, line, message) => {
   service = await startFakeService(decide);
   const path = join(directory, "calls.jsonl");
   await writeFile(path, `${JSON.stringify({ call: 0, body: body("x") })}\n${line}\n`);
@@ -221,27 +219,24 @@ test.each([
   expect(service.seen).toEqual([]);
 });
 
-test.each([[[]], [["--resume"]]])(
-  "--out never writes over the recording, whatever it is called: %j",
-  async (options) => {
-    service = await startFakeService(decide);
-    const file = await recording(1, "calls.jsonl");
-    const before = await readFile(file, "utf8");
-    await symlink(file, join(directory, "link"));
-    for (const out of [file, join(directory, "link")]) {
-      const { code, stdout, stderr } = await runCli(["replay", file, "--url", service.url, "--out", out, ...options]);
-      expect([code, stdout, stderr]).toEqual([
-        1,
-        "",
-        `countersign: ${out} is the recording itself: give another --out for the verdicts\n`,
-      ]);
-    }
-    expect(await readFile(file, "utf8")).toBe(before);
-    expect(service.seen).toEqual([]);
-  },
-);
+test.each([[[]], [["--resume"]]])("--out never overwrites the recording: %j", async (options) => {
+  service = await startFakeService(decide);
+  const file = await recording(1, "calls.jsonl");
+  const before = await readFile(file, "utf8");
+  await symlink(file, join(directory, "link"));
+  for (const out of [file, join(directory, "link")]) {
+    const { code, stdout, stderr } = await runCli(["replay", file, "--url", service.url, "--out", out, ...options]);
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      "",
+      `countersign: ${out} is the recording itself: give another --out for the verdicts\n`,
+    ]);
+  }
+  expect(await readFile(file, "utf8")).toBe(before);
+  expect(service.seen).toEqual([]);
+});
 
-test.skipIf(!existsSync("/dev/full"))("verdicts that --out does not take end the replay, in one line", async () => {
+test.skipIf(!existsSync("/dev/full"))("a failed write to --out ends the replay with one line", async () => {
   service = await startFakeService(decide);
   const args = ["replay", await recording(100), "--url", service.url, "--out", "/dev/full", "--concurrency", "1"];
   const { code, stdout, stderr } = await runCli([...args, "--batch", "2"]);
@@ -252,7 +247,7 @@ test.skipIf(!existsSync("/dev/full"))("verdicts that --out does not take end the
   ]);
 });
 
-test.each([[[]], [["--resume"]]])("reports an --out that cannot be written in words: %j", async (options) => {
+test.each([[[]], [["--resume"]]])("reports an unwritable --out in words: %j", async (options) => {
   const file = await recording(1);
   const refused = async (out: string) => {
     const { code, stdout, stderr } = await runCli(["replay", file, "--out", out, ...options]);
@@ -301,7 +296,7 @@ test.each([
   expect(stderr).not.toContain("    at ");
 });
 
-test("a bare submission body is a call too; its number is its line's", async () => {
+test("a bare submission body is also a call, numbered by its line", async () => {
   service = await startFakeService(decide);
   const path = join(directory, "bodies.jsonl");
   const out = join(directory, "verdicts.jsonl");

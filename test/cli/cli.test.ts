@@ -15,7 +15,6 @@ test("--version prints the version of the package", async () => {
   expect(await runCli(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-/** Every command that does something: `keys create`, `doctor`. */
 const commands = createProgram(capturingTerminal().terminal).commands.flatMap((command) =>
   command.commands.length === 0
     ? [command.name()]
@@ -32,7 +31,7 @@ test.each(commands)("%s --help says what it does and shows an example that names
 test("the README's table names every command and no other", async () => {
   const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
   const table = readme.split("## The command line")[1]?.split("\n## ")[0] ?? "";
-  // `keys create\|list`, `policies check\|test FILE…` and `export`, `restore` as first cells.
+  // First cells look like `keys create\|list`, `policies check\|test FILE…` or `export`, `restore`.
   const told = Array.from(table.matchAll(/^\| (`.*?`) \| /gm), ([, cell = ""]) => cell)
     .flatMap((cell) => Array.from(cell.matchAll(/`(.*?)`/g), ([, text = ""]) => text))
     .flatMap((text) => {
@@ -57,7 +56,7 @@ test("a wrong setting stops every command in one line, without a stack and witho
   }
 });
 
-test.skipIf(!existsSync("/dev/full"))("what standard output does not take fails a command, in one line", async () => {
+test.skipIf(!existsSync("/dev/full"))("a failed write to standard output fails the command with one line", async () => {
   const command = [process.execPath, ...cliProgram, "packs", "list"];
   const full = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...command], { encoding: "utf8" });
   expect([full.status, full.stderr]).toEqual([
@@ -66,7 +65,7 @@ test.skipIf(!existsSync("/dev/full"))("what standard output does not take fails 
   ]);
 });
 
-test("what is no address of a service is refused before anything is asked", async () => {
+test("refuses an invalid service address before any request", async () => {
   for (const command of [
     ["replay", "x"],
     ["policies", "backtest"],
@@ -78,7 +77,7 @@ test("what is no address of a service is refused before anything is asked", asyn
   }
 });
 
-test("webhooks listen refuses a status that is no answer before it registers anything", async () => {
+test("webhooks listen refuses an invalid status before it registers anything", async () => {
   for (const status of ["50", "199", "600"]) {
     const { code, stderr } = await runCli(["webhooks", "listen", "--status", status, "--url", "http://127.0.0.1:1"]);
     expect(code).toBe(1);
@@ -90,7 +89,6 @@ test("SIGUSR1 opens no debugger to other users of this machine", async () => {
   const cli = startCli(["webhooks", "listen", "--secret", "whsec_AA"], { NODE_OPTIONS: "--inspect-port=0" });
   const [, url = ""] = await cli.printed(/^listening on (\S+);/m);
   cli.process.kill("SIGUSR1");
-  // The program has gone on since.
   for (let time = 0; time < 3; time += 1) expect((await fetch(url, { method: "POST" })).status).toBe(400);
   cli.process.kill("SIGTERM");
   const { code, stderr } = await cli.finished;

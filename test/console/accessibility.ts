@@ -1,16 +1,15 @@
-/** Finds problems of a page: broken accessibility rules, and content that does not fit the screen. */
+/** Finds broken accessibility rules, and content wider than the screen. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { follow, patience_ms } from "./chromium.ts";
 
-/** Opens a page by its address and waits until everything on it has loaded. */
 export async function openLoaded(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await loaded(page);
 }
 
-/** As `openLoaded`, for a page that shows the console already: see `follow`. */
+/** Same as `openLoaded`, for a page that already shows the console: see `follow`. */
 export async function followLoaded(page: Page, path: string): Promise<void> {
   await follow(page, path);
   await loaded(page);
@@ -24,8 +23,8 @@ async function loaded(page: Page): Promise<void> {
 const colours = "color-contrast";
 
 /**
- * Marks one visible text of each kind on the page: those of a kind have the same colour and size, before the same backgrounds.
- * Axe looks at marked texts only. A table of fifty equal rows would take it ten times as long.
+ * Marks one text for each combination of colour, size and background, because checking every row of a table takes ten
+ * times as long.
  */
 const mark_texts = `{
   const places = new Map();
@@ -52,15 +51,14 @@ const mark_texts = `{
   }
 }`;
 
-/** The part of a page that axe looks at: the elements that a selector names, and what is in them. */
 interface Part {
   readonly within?: string;
 }
 
-/** Puts axe into a page that has none yet. This takes longer than most of what axe is asked afterwards. */
+/** Loads axe into a page once, because loading takes longer than most checks. */
 async function addAxe(page: Page): Promise<void> {
   if (await page.evaluate<boolean>("'axe' in window")) return;
-  // Legacy mode opens no second page to collect the findings of frames: the console has no frames.
+  // Legacy mode opens no second page for findings in frames: the console has no frames.
   await new AxeBuilder({ page }).setLegacyMode().withRules("document-title").analyze();
   await page.evaluate(`axe.configure({ rules: [{ id: "${colours}", selector: "[data-text-kind]" }] })`);
 }
@@ -80,17 +78,16 @@ async function run(page: Page, { within = "html" }: Part, options: object): Prom
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
 }
 
-/** The rules that axe finds broken, with the elements that break them. */
 export function violations(page: Page, part: Part = {}): Promise<string[]> {
   return run(page, part, {});
 }
 
-/** As `violations`, without the rules on colours. */
+/** Same as `violations`, without colour rules. */
 export function structureViolations(page: Page, part: Part = {}): Promise<string[]> {
   return run(page, part, { rules: { [colours]: { enabled: false } } });
 }
 
-/** As `violations`, in light and in dark, between which only colours differ. */
+/** Checks light and dark mode; only the colour rules run again. */
 export async function violationsInBoth(page: Page, part: Part = {}): Promise<string[]> {
   const in_light = await violations(page, part);
   await page.emulateMedia({ colorScheme: "dark" });
@@ -99,10 +96,9 @@ export async function violationsInBoth(page: Page, part: Part = {}): Promise<str
   return [...in_light, ...in_dark.map((each) => `in dark: ${each}`)];
 }
 
-/** The open dialog: what is behind it belongs to a page that `pages.test.ts` looks at. */
 export const in_dialog = { within: "dialog[open]" } as const;
 
-/** The elements that make the page itself wider than the screen; what scrolls in a frame of its own does not. */
+/** Returns the elements that widen the page. Content that scrolls in its own frame does not count. */
 export function sidewaysOf(page: Page): Promise<string[]> {
   return page.evaluate(`
     document.documentElement.scrollWidth <= innerWidth ? [] : ["page " + document.documentElement.scrollWidth,

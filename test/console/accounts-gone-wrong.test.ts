@@ -1,4 +1,3 @@
-/** Accounts in the browser where something went wrong: what the page says is true of it, and leads on. */
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { addVirtualAuthenticator } from "./chromium.ts";
@@ -11,7 +10,7 @@ const timeout = test_timeout_ms;
 
 let made = 0;
 
-/** An organization with an admin who has a session, and its first key. A test that is repeated has another address. */
+/** Creates an organization with an admin's session and key. A retried test gets another address. */
 async function organization(person: string) {
   const email = `${person}-${++made}@example.com`;
   const { api_key } = await api<{ api_key: string }>(console_.url, null, "POST", "/v1/onboarding/quickstart", {
@@ -23,7 +22,6 @@ async function organization(person: string) {
   return { api_key, session, email };
 }
 
-/** Sends a person's requests without the page. */
 async function send(session: string, path: string, body?: object): Promise<Response> {
   const init = {
     headers: { Cookie: session, Origin: console_.url, ...(body && { "Content-Type": "application/json" }) },
@@ -31,15 +29,14 @@ async function send(session: string, path: string, body?: object): Promise<Respo
   return fetch(console_.url + path, { method: "POST", ...init, ...(body && { body: JSON.stringify(body) }) });
 }
 
-/** Switches the second factor on. */
 async function secondFactor(session: string): Promise<void> {
   const { secret } = (await (await send(session, "/v1/auth/totp/enrol")).json()) as { secret: string };
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   expect((await send(session, "/v1/auth/totp/confirm", { code })).status).toBe(200);
 }
 
-inBrowser("accounts gone wrong", () => {
-  test("a second step that takes no more codes says so and begins again", { timeout }, async () => {
+inBrowser("accounts after failures", () => {
+  test("after too many codes the second step says so and begins again", { timeout }, async () => {
     const { session, email } = await organization("guessing");
     await secondFactor(session);
     const { page, wrongs } = await console_.open();
@@ -70,7 +67,7 @@ inBrowser("accounts gone wrong", () => {
   });
 
   test.each(["/verify-email", "/reset-password", "/invitation"])(
-    "a page of a mailed link that was reloaded sends back to the mail, not for another link: %s",
+    "a reloaded page of a mailed link refers to the mail instead of asking for a new link: %s",
     { timeout },
     async (path) => {
       const { page, wrongs } = await console_.open();
@@ -114,7 +111,7 @@ inBrowser("accounts gone wrong", () => {
     expect([...wrongs, ...guest.wrongs]).toEqual([]);
   });
 
-  test("a changed password takes the sessions that it has ended from the list", { timeout }, async () => {
+  test("a changed password removes the ended sessions from the list", { timeout }, async () => {
     const { session, email } = await organization("two-devices");
     await console_.advance(61);
     expect((await send("", "/v1/auth/login", { email, password })).status).toBe(200);
@@ -132,7 +129,7 @@ inBrowser("accounts gone wrong", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of more sessions than a page has every one can be found", { timeout }, async () => {
+  test("finds every session, even on later pages", { timeout }, async () => {
     const { session, email } = await organization("everywhere");
     await console_.database.db.query(
       `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, client_ip, user_agent, created_at,
@@ -153,7 +150,7 @@ inBrowser("accounts gone wrong", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a passkey that was deleted says to sign in another way", { timeout }, async () => {
+  test("a deleted passkey leads to another way to sign in", { timeout }, async () => {
     const { session } = await organization("keyless");
     const watched = await console_.open({ session }, console_.named_url);
     const { page, wrongs } = watched;

@@ -1,4 +1,3 @@
-/** People with accounts in the browser: from signing up to deciding for an agent that waits. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
@@ -10,12 +9,12 @@ import { api, intent, refundPolicy, submit } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 inBrowser("accounts", () => {
-  test("sign up, confirm, set up a second factor, sign in with it, and decide for an agent that waits", {
+  test("sign up, confirm, set up a second factor, sign in with it, and decide for a waiting agent", {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "ann@example.com";
     const { page, wrongs } = await console_.open();
-    // Somebody else's key ends open mode, so that signing in is asked for.
+    // Another organization's key ends open mode, so the console requires sign-in.
     await api(console_.url, null, "POST", "/v1/onboarding/quickstart", {
       org_name: "Other",
       email: "other@example.com",
@@ -30,7 +29,7 @@ inBrowser("accounts", () => {
     await page.getByRole("heading", { name: "Check your mail" }).waitFor();
     const confirm = await console_.mailedPath(email, /^Confirm/);
     await page.goto(confirm);
-    // Somebody else who signed up with this address would have chosen another one.
+    // Simulates another person who signed up with this address and a different password.
     await page.getByLabel("Password").fill("another horse, another battery");
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("That is not correct").waitFor();
@@ -70,7 +69,6 @@ inBrowser("accounts", () => {
     await page.getByLabel("Code").fill(codes[0] ?? "");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
 
-    // An agent's key of this organization, made in the page, and a rule that holds the agent.
     await page.getByRole("link", { name: "API keys" }).click();
     const create = async (role: string) => {
       await page.getByRole("button", { name: "Create a key" }).click();
@@ -97,7 +95,7 @@ inBrowser("accounts", () => {
     });
     await api(console_.url, admin, "POST", `/v1/policies/${saved.policy.policy_id}/activate`, { mode: "live" });
 
-    // The person who made the agent's key must not decide on its actions, so another person is invited.
+    // The creator of the agent's key must not decide on its actions, so another person is invited.
     await page.getByRole("link", { name: "People" }).click();
     await page.getByRole("button", { name: "Invite somebody" }).click();
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
@@ -110,7 +108,6 @@ inBrowser("accounts", () => {
     await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
     await bob.page.getByRole("link", { name: /^Review queue/ }).click();
 
-    // The dialog says what stays after the removal.
     await page.reload();
     const row = page.getByRole("row").filter({ hasText: "bob@example.com" });
     await row.getByRole("button", { name: "Remove" }).click();
@@ -139,7 +136,7 @@ inBrowser("accounts", () => {
     expect([...wrongs, ...bob.wrongs]).toEqual([]);
   });
 
-  test("a used or wrong link says so and leads on; a forgotten password is reset by mail", {
+  test("a used or wrong link says so and gives a next step; a forgotten password is reset by mail", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
@@ -187,7 +184,7 @@ inBrowser("accounts", () => {
     ["/unsubscribe", "Stop these mails"],
     ["/v1/unsubscribe", "Stop these mails"],
   ])(
-    "the token of a link to %s is used, and stays neither in the address nor in the tab's history",
+    "the token of a link to %s is used, then removed from the address and the tab's history",
     {
       timeout: test_timeout_ms,
     },
@@ -236,8 +233,8 @@ inBrowser("accounts", () => {
     expect(wrongs).toEqual([]);
   });
 
-  // The last test of the file: it leaves the clock where it put it.
-  test("links that have expired say so and lead on; so does an invitation that was withdrawn", {
+  // Must run last, because it moves the clock.
+  test("expired links and withdrawn invitations say so and give a next step", {
     timeout: test_timeout_ms,
   }, async () => {
     const made = await api<{ api_key: string }>(console_.url, null, "POST", "/v1/onboarding/quickstart", {

@@ -1,4 +1,3 @@
-/** The register of agents in the console: registering one, its page, a freeze there, and the timeline of a run. */
 import { beforeAll, expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";

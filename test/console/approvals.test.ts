@@ -1,4 +1,3 @@
-/** An approval in the console: until when it lives, and its revocation. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, seedLive, submit } from "./seed.ts";

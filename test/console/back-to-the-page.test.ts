@@ -1,4 +1,3 @@
-/** A person who must sign in first gets the reason, and then that page, by any way of signing in. */
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { type Person, password } from "./people.ts";
@@ -17,7 +16,7 @@ inBrowser("signing in on the way to a page", () => {
     path = `/escalations/${decision.escalation_id}`;
   }, test_timeout_ms);
 
-  test("a session that ends while a reviewer writes is reported, and the case comes back", {
+  test("reports a session that ends while a reviewer writes, and returns to the case", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, context } = await console_.open({ session: rita.session });
@@ -34,13 +33,12 @@ inBrowser("signing in on the way to a page", () => {
     await page.locator(".rulebar button:enabled").first().waitFor();
     expect(new URL(page.url()).pathname).toBe(path);
     await page.getByRole("button", { name: "Sign out" }).click();
-    // The comment is kept until it is sent or given up.
     await page.getByRole("button", { name: "Sign out and lose it" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await page.getByText("Your session has ended").count()).toBe(0);
   });
 
-  test("signing out everywhere deletes all drafts, and says so before", {
+  test("signing out everywhere announces, then deletes all drafts", {
     timeout: test_timeout_ms,
   }, async () => {
     const vera = await console_.join(seeded.admin, "vera@example.com", "reviewer");
@@ -62,7 +60,7 @@ inBrowser("signing in on the way to a page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a provider's login leads back to the case that a mail's link named", { timeout: test_timeout_ms }, async () => {
+  test("a provider's login returns to the case of the mailed link", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs, context } = await console_.open();
     const callback = `/sso/callback/${seeded.org_id}?code=c&state=s`;
     await page.route("**/v1/auth/sso/begin", (route) =>
@@ -80,7 +78,7 @@ inBrowser("signing in on the way to a page", () => {
     await page.getByRole("button", { name: "Go to your organization" }).click();
     await page.locator(".rulebar button:enabled").first().waitFor();
     expect(new URL(page.url()).pathname).toBe(path);
-    // The kept address works once: the next login begins at the start page.
+    // The kept address works once: the next login opens the start page.
     await page.goto(callback);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(wrongs).toEqual([]);

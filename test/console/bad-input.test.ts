@@ -1,4 +1,3 @@
-/** Unsuitable pasted and typed texts: megabytes, and script in every field. */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, openLoaded } from "./accessibility.ts";
@@ -10,7 +9,7 @@ const console_ = await consoleUnderTest();
 
 const megabytes = "megabytes ".repeat(120_000);
 
-/** States that a page must never reach, whatever its texts. */
+/** No text may change the title of the page or add elements to it. */
 const untouched = async (page: Page) => {
   expect(await page.title()).toMatch(/Countersign$/);
   expect(await page.locator("img[src=x], main script, main iframe, main style, a[href^='javascript:']").count()).toBe(
@@ -24,11 +23,11 @@ inBrowser("bad input", () => {
     seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
-  test("megabytes pasted into a filter, a comment or parameters are cut or refused with a reason, and the page goes on", {
+  test("megabytes pasted into a filter, a comment or parameters are cut or refused, and the page keeps working", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 800 }));
-    // Not the admin's key: it made the agent's, and nobody decides on what is its own.
+    // Not the admin's key: it created the agent's key, so it must not decide on the agent's actions.
     const { page, wrongs, context } = await console_.open({ api_key: seeded.reviewer });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const pasteHere = async () => {
@@ -66,7 +65,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("Ctrl+Enter on changes that are not JSON, or none, says why nothing was sent", {
+  test("Ctrl+Enter on invalid JSON or without changes says why nothing was sent", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 800 }));
@@ -89,7 +88,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("what hides or reorders in an action is an escape where the action is changed, and stays in it as it was", {
+  test("hidden and reordering characters of an action are escapes in its editor, and stay unchanged", {
     timeout: test_timeout_ms,
   }, async () => {
     const content = { amount_usd: 800, file: hostile.reversed, [hostile.hidden]: hostile.terminal };
@@ -112,7 +111,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("what hides or reorders in a policy is an escape in its heading and its text, which is saved as it was", {
+  test("hidden and reordering characters of a policy are escapes in heading and text, and are saved unchanged", {
     timeout: test_timeout_ms,
   }, async () => {
     const title = `${hostile.reversed} ${hostile.hidden}`;
@@ -147,7 +146,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("megabytes pasted into a policy are refused with a reason, and the editor goes on", {
+  test("megabytes pasted into a policy are refused with a reason, and the editor keeps working", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -165,7 +164,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a name of spaces is refused where it is typed, and an address that says nonsense is a page that says what to do", {
+  test("a name of spaces is refused at its field, and a nonsense address shows a page with advice", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page } = await console_.open({ api_key: seeded.admin });
@@ -180,7 +179,7 @@ inBrowser("bad input", () => {
       ),
     ).toBe(true);
     expect(await page.getByRole("dialog").count()).toBe(1);
-    // A field of one line keeps the line separators that a text was copied with.
+    // A single-line field keeps line separators of pasted text.
     await name.fill("of two\u2028lines");
     await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -288,7 +287,6 @@ inBrowser("bad input", () => {
       await expect.poll(() => page.locator(".skeleton").count(), { timeout: patience_ms }).toBe(0);
       await untouched(page);
     }
-    // The address of a page is a text field, too.
     for (const path of [
       `/decisions/${encodeURIComponent(script)}`,
       `/${encodeURIComponent(script)}`,
@@ -301,7 +299,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a policy's text nested by the thousand is reported, also when the page returns to it, and can be taken back", {
+  test("a policy nested thousands of levels deep is reported, also after a return to the page, and can be undone", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -320,7 +318,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("an organization and a person may be called script; nobody's page runs it", {
+  test("script in the names of an organization and a person never runs", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();

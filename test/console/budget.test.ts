@@ -1,4 +1,4 @@
-/** Cost of the reviewers' pages in requests: the budget must leave room for rulings. */
+/** Counts the requests of the reviewers' pages: the rate limit must leave room for rulings. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { seedQueue } from "./seed.ts";
@@ -6,12 +6,12 @@ import { seedQueue } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 inBrowser("the budget of a reviewer", () => {
-  test("pays for the queue once after a ruling, and for the next case's record not at all", {
+  test("reads the queue once after a ruling, and the next case's record not at all", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 4);
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
-    // The page asks for what it needs, and for nothing because time has passed.
+    // Without timers, the page requests only its own data.
     await page.addInitScript("window.setInterval = () => 0");
     await page.goto("/review");
     await page.getByText("bot-0").first().waitFor();

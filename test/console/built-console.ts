@@ -1,4 +1,4 @@
-/** The console as `npm test` built it; built here when a test file is run by itself. */
+/** Returns the console that `npm test` built. Builds it if a test file runs alone. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -9,10 +9,9 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Every file by its path in the URL. */
 export async function builtConsole(): Promise<Map<string, Buffer>> {
   const dist = join(root, "packages/console/dist");
-  // The stamp is written last, by the build that `npm start` and `npm test` begin with.
+  // The build of `npm start` and `npm test` writes the stamp last.
   if (existsSync(join(dist, ".built-from"))) return filesOf(dist);
   const dir = await mkdtemp(join(tmpdir(), "console-"));
   try {

@@ -1,4 +1,3 @@
-/** Concurrent changes in the browser and elsewhere, and pages that show only a part. */
 import type { Membrane, Policy, Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
@@ -9,7 +8,7 @@ import { api, intent, refundPolicy, type Seeded, seedOrganization, submit } from
 
 const console_ = await consoleUnderTest();
 
-inBrowser("what others change too", () => {
+inBrowser("concurrent changes", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -30,7 +29,7 @@ inBrowser("what others change too", () => {
     spec: { ...refundPolicy.spec, when: `params.amount_usd > ${limit}.0`, effect: "block" },
   });
 
-  test("a policy: another version is neither activated nor replaced without a question, and the page warns of lost comments", {
+  test("a policy: asks before activating or replacing another version, and warns of lost comments", {
     timeout: test_timeout_ms,
   }, async () => {
     const { policy_id } = (await admin("POST", "/v1/policies", { policy: policyOver(1) })).policy;
@@ -59,7 +58,7 @@ inBrowser("what others change too", () => {
     await page.getByRole("button", { name: "Save mine as the newest" }).click();
     await page.getByText("Saved as version 4").waitFor();
 
-    // Text written after a save counts as unsaved, as before it.
+    // Text written after a save counts as unsaved again.
     await editor.click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("\n# more");
@@ -68,7 +67,7 @@ inBrowser("what others change too", () => {
     expect((await asked).message()).toMatch("Leave without saving");
   });
 
-  test("a membrane: only what was changed in the dialog is saved", { timeout: test_timeout_ms }, async () => {
+  test("a membrane: saves only the fields changed in the dialog", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/membranes");
     await page.getByRole("button", { name: "Change" }).first().click();
@@ -83,7 +82,7 @@ inBrowser("what others change too", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a membrane: of its packs, its thresholds and its reviews only what was changed in the dialog is saved", {
+  test("a membrane: saves only the changed fields of packs, thresholds and reviews", {
     timeout: test_timeout_ms,
   }, async () => {
     const path = `/v1/membranes/${(await admin("POST", "/v1/membranes", { name: "parts", packs: ["meta"] })).membrane.membrane_id}`;
@@ -119,7 +118,7 @@ inBrowser("what others change too", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a membrane: its time limit can be changed although one of its reviewers may no longer decide", {
+  test("a membrane: the time limit can change even if a reviewer may no longer decide", {
     timeout: test_timeout_ms,
   }, async () => {
     const { key_id } = await admin("POST", "/v1/api-keys", { role: "reviewer" });
@@ -138,7 +137,7 @@ inBrowser("what others change too", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a membrane that somebody else puts live while it is asked about is not returned to shadow by the answer", {
+  test("a membrane that goes live while a question is open does not return to shadow mode by the answer", {
     timeout: test_timeout_ms,
   }, async () => {
     const { membrane } = await admin("POST", "/v1/membranes", { name: "moved" });
@@ -149,7 +148,7 @@ inBrowser("what others change too", () => {
     const card = page.getByRole("region", { name: "moved" });
     await card.getByRole("button", { name: "Go live" }).click();
     await admin("POST", `${path}/go-live`);
-    // The page reads its data again when it gets the focus.
+    // The page reloads its data when it gets the focus.
     await page.clock.fastForward("01:00");
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await card.getByText("live", { exact: true }).waitFor();
@@ -160,7 +159,7 @@ inBrowser("what others change too", () => {
     expect((await admin("GET", path)).membrane.status).toBe("live");
   });
 
-  test("a webhook: only what was changed in the dialog is saved", { timeout: test_timeout_ms }, async () => {
+  test("a webhook: saves only the fields changed in the dialog", { timeout: test_timeout_ms }, async () => {
     const { url } = await testReceiver((response) => response.end());
     const { webhook } = await admin("POST", "/v1/escalations/webhooks", {
       url,
@@ -186,7 +185,7 @@ inBrowser("what others change too", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a webhook of every event stays one when its note is changed", { timeout: test_timeout_ms }, async () => {
+  test("a webhook for all events stays one when its note changes", { timeout: test_timeout_ms }, async () => {
     const { url } = await testReceiver((response) => response.end());
     const { webhook } = await admin("POST", "/v1/escalations/webhooks", { url });
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -200,13 +199,13 @@ inBrowser("what others change too", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a backtest that is stopped says so; run again it takes the policy of its address, and its result goes with its form", {
+  test("a stopped backtest says so; a new run uses the policy in the address, and its result goes with its form", {
     timeout: test_timeout_ms,
   }, async () => {
     await submit(console_.url, seeded.agent, intent("other.thing", {}));
     const { page } = await console_.open({ api_key: seeded.admin });
     const [policies, backtests] = ["**/v1/policies?*", "**/v1/learning/backtest"];
-    // The list of policies comes late: never, in this test.
+    // Delays the list of policies: in this test it never arrives.
     await page.route(policies, () => {});
     await page.route(backtests, () => {});
     await page.goto(`/backtest?policy_id=${seeded.policy_id}`);
@@ -226,7 +225,7 @@ inBrowser("what others change too", () => {
     await page.getByText("No backtest yet").waitFor();
   });
 
-  test("what happened to an action of more than a page of rows leads on to its end", {
+  test("a history of more than one page can be read to its end", {
     timeout: test_timeout_ms,
   }, async () => {
     const { intent_id } = await submit(console_.url, seeded.agent, intent("other.thing", {}));
@@ -234,7 +233,7 @@ inBrowser("what others change too", () => {
       api(console_.url, seeded.agent, "POST", `/v1/intents/${intent_id}/observations`, { status });
     for (let count = 0; count < 4; count += 1) await observe("skipped");
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
-    // A page of 4 rows in place of 200: more rows would take a minute to make.
+    // Uses pages of 4 rows instead of 200, because creating more rows takes a minute.
     await page.route(/\/audit\?/, (route) =>
       route.continue({ url: route.request().url().replace("limit=200", "limit=4") }),
     );

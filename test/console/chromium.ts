@@ -1,22 +1,21 @@
-/** A real browser for the console: Debian's Chromium, driven over its own protocol. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
 /**
- * The installed Chromium, or null: tests of the console are skipped then and say so. The shell is the same engine without
- * windows and costs a third of the processor time for a page.
+ * The installed Chromium, or null (the tests are skipped). The headless shell has the same engine and needs a third of
+ * the CPU time.
  */
 export const chromiumPath: string | null =
   ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
     (path) => existsSync(path),
   ) ?? null;
 
-/** A name of this machine that the browser treats as remote: over http it withholds features reserved for https. */
+/** A name of this machine that the browser treats as remote: over http it disables features reserved for https. */
 export const elsewhere = "elsewhere.test";
 
 /**
- * No sandbox because tests may run as root, and no requests of the browser's own. One process for all tabs of a browser
- * spares a quarter of the processor time of a page.
+ * No sandbox, because tests may run as root. No background requests. One process for all tabs saves a quarter of the
+ * CPU time.
  */
 const flags = [
   "--process-per-site",
@@ -31,45 +30,39 @@ const flags = [
   `--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`,
 ];
 
-/** How long a page may take: far longer than needed, because tests run on busy machines. */
+/** Far longer than a page needs, because tests run on busy machines. */
 export const patience_ms = 90_000;
 
-/** Starts the browser with a fresh profile. */
 export function startChromium(): Promise<Browser> {
   if (chromiumPath === null) throw new Error("there is no Chromium on this machine");
   return chromium.launch({ executablePath: chromiumPath, args: flags, timeout: 120_000 });
 }
 
-/** The browser that the test files of one worker share. It ends with the worker's process. */
 let shared: Promise<Browser> | undefined;
 
-/** The worker's browser; starts one where there is none, or where the last one has crashed. */
 export async function sharedChromium(): Promise<Browser> {
   if ((await shared)?.isConnected() !== true) shared = startChromium();
   return shared as Promise<Browser>;
 }
 
-/** A page, and everything in it that must not happen: broken rules of content security, errors, calls elsewhere. */
 export interface Watched {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly wrongs: readonly string[];
 }
 
-/** How a page is looked at. */
 export interface Look {
-  /** Signs in with this key, as if it had been typed into the tab. */
   readonly api_key?: string;
   /** Signs in with this session cookie, `name=value`. */
   readonly session?: string;
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
-  /** The reader's time zone; the machine's without. */
+  /** The reader's time zone; default: the machine's. */
   readonly zone?: string;
 }
 
-/** A browser's profile for one reader: cookies, storage and cache of its own. */
+/** Opens a separate browser profile with its own cookies, storage and cache. */
 export async function openContext(browser: Browser, base_url: string, zone?: string): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: base_url,
@@ -88,7 +81,6 @@ export async function openContext(browser: Browser, base_url: string, zone?: str
   return context;
 }
 
-/** Opens an empty page in a context. */
 export async function openPage(context: BrowserContext, base_url: string, look: Look = {}): Promise<Watched> {
   const page = await context.newPage();
   if (look.theme === "dark") await page.emulateMedia({ colorScheme: "dark" });
@@ -102,7 +94,7 @@ export async function openPage(context: BrowserContext, base_url: string, look: 
   const wrongs: string[] = [];
   page.on("pageerror", (error) => wrongs.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    // The browser itself reports each refused request there; tests look at refusals where they belong.
+    // The browser also logs each failed request here. Tests check those elsewhere.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       wrongs.push(`console: ${message.text()}`);
   });
@@ -114,23 +106,22 @@ export async function openPage(context: BrowserContext, base_url: string, look: 
   return { page, context, wrongs };
 }
 
-/** Pages ask the service every 3 to 20 seconds for changes. Tests need not wait as long. */
+/** Pages poll the service every 3 to 20 s. Tests shorten that. */
 const polling = `{
   const { setInterval } = window;
   window.setInterval = (work, ms, ...given) => setInterval(work, Math.min(ms, 1_000), ...given);
 }`;
 
-/** Has a page repeat every second what it repeats more seldom. */
 export async function pollFast(page: Page): Promise<void> {
   await page.addInitScript(polling);
 }
 
 /**
- * Leads a page of the console to another address as the console's own links do. Loading the console again would take five
- * times as long. Answers of the last seconds are kept: use `goto` for what was changed elsewhere meanwhile.
+ * Navigates inside the console, as its links do, because a reload takes five times as long. Recent answers stay cached:
+ * use `goto` for data changed elsewhere.
  */
 export async function follow(page: Page, path: string): Promise<void> {
-  // A page that is still being opened does not listen to its history yet.
+  // A page that is still opening does not yet listen to its history.
   await page.evaluate(`(async () => {
     const router = __TSR_ROUTER__;
     const keyOf = (location) => location?.state.__TSR_key;
@@ -146,7 +137,6 @@ export async function follow(page: Page, path: string): Promise<void> {
   if (new URL(page.url()).pathname !== pathname) throw new Error(`${pathname} led to ${page.url()}`);
 }
 
-/** A device that says yes to every passkey. */
 export async function addVirtualAuthenticator({ context, page }: Watched): Promise<void> {
   const device = await context.newCDPSession(page);
   await device.send("WebAuthn.enable");
@@ -162,12 +152,12 @@ export async function addVirtualAuthenticator({ context, page }: Watched): Promi
   });
 }
 
-/** Presses Escape as often as it may take: the browser closes a dialog at the second without asking the page. */
+/** Presses Escape three times: the browser closes a dialog at the second without asking the page. */
 export async function pressEscape({ keyboard }: Page): Promise<void> {
   for (let count = 0; count < 3; count += 1) await keyboard.press("Escape");
 }
 
-/** Pastes as a person does. (Text inserted over coloured text would be given a style attribute by the browser itself.) */
+/** Pastes through a clipboard event. For text inserted over coloured text, the browser would add a style attribute. */
 export function paste(editor: Locator, text: string): Promise<void> {
   return editor.evaluate((element, pasted) => {
     const { DataTransfer, ClipboardEvent } = globalThis as unknown as Record<

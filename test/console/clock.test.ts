@@ -1,4 +1,3 @@
-/** The time that the pages show. */
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, openLoaded } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -17,7 +16,7 @@ inBrowser("ages", () => {
     ["an hour ahead of", 3_600],
     ["three seconds behind", -3],
   ])(
-    "and what is left are the service's where the browser's clock is %s it",
+    "and remaining times follow the service's clock if the browser's clock is %s it",
     {
       timeout: test_timeout_ms,
     },
@@ -45,13 +44,12 @@ inBrowser("ages", () => {
     },
   );
 
-  // The last one: it puts the service's clock forward.
-  test("are right also after a page that shows none", { timeout: test_timeout_ms }, async () => {
+  // Must run last, because it moves the service's clock forward.
+  test("are also right after a page without ages", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin, own: true });
     await page.clock.install();
     await openLoaded(page, "/backtest");
     const away_seconds = 600;
-    // The service's clock is put forward, the one of Node's own Date header is not.
     await page.route("**/v1/**", async (route) => {
       const response = await route.fetch();
       const date = new Date(Date.now() + away_seconds * 1_000).toUTCString();
@@ -65,7 +63,6 @@ inBrowser("ages", () => {
     await age.waitFor();
     expect(await age.textContent()).toMatch(/^(just now|\d+ s ago|\d min ago)$/);
     expect(wrongs).toEqual([]);
-    // The last request may still be running.
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 });

@@ -1,4 +1,4 @@
-/** One node with the built console for the tests of a file, and the browser that a worker's files share. */
+/** One node with the built console for each test file, and one browser for each worker. */
 import type { Role } from "@countersign/contract";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, vi } from "vitest";
@@ -12,52 +12,46 @@ import { chromiumPath, type Look, openContext, openPage, pollFast, sharedChromiu
 import { joinOrganization, linkIn, type Person } from "./people.ts";
 import { seedSeveralPeople } from "./seed.ts";
 
-/** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
 export const test_timeout_ms = 300_000;
 
-/** Why the tests cannot run here; null: they can. */
 const whyNot = chromiumPath === null ? "no Chromium on this machine" : null;
 
-/** Tests that need the browser; where there is none they are skipped, and their title says why. */
+/** Groups tests that need the browser. Without one they are skipped, and the title says why. */
 export function inBrowser(title: string, tests: () => void): void {
   describe.skipIf(whyNot !== null)(whyNot === null ? title : `${title}: ${whyNot}`, tests);
 }
 
-/** Shared state of one file's tests. */
 export interface ConsoleUnderTest {
   readonly url: string;
-  /** The same service by a name: browsers have no passkeys for addresses. It is its public address, too. */
+  /** The same service by name, because browsers have no passkeys for IP addresses. Also its public address. */
   readonly named_url: string;
-  /** The service's mails, oldest first. */
   readonly mails: readonly Mail[];
-  /** The path of the newest link that was mailed to an address and not yet given by a call before; waits for it. */
+  /** Waits for the newest unread mail to an address with this subject. Returns the path of its link. */
   mailedPath(to: string, subject: RegExp): Promise<string>;
-  /** Somebody who was invited with this key and has joined. */
   join(admin: string, email: string, role: Role): Promise<Person>;
-  /** The service's database, for what would take too long through the API. */
+  /** The service's database, for data that is slow to create through the API. */
   readonly database: TestDatabase;
-  /** Lets time pass for the service, for what ends by itself. */
+  /** Moves the service's clock, for things that expire. */
   advance(seconds: number): Promise<void>;
-  /** Puts an organization on a plan, as `countersign orgs plan` does. */
+  /** Same as `countersign orgs plan`. */
   setPlan(org_id: string, plan: Plan): Promise<void>;
-  /** A page in a browser profile that no other open page has; closed when the test ends. */
+  /** Opens a page in a browser profile without other open pages. Closes it after the test. */
   open(look?: Look & Own, base_url?: string): Promise<Watched>;
 }
 
 interface Own {
-  /** The profile is thrown away after the test: for tests that change its storage, its clock or its scripts. */
   readonly own?: boolean;
 }
 
-/** Keeps passwords as they are. Hashing has tests of its own, and took a third of the time of joining. */
+/** Keeps passwords unhashed, because hashing took a third of the time of joining. */
 const passwords: Passwords = {
   hash: async (password) => `unhashed ${password}`,
   verify: async (known, password) => known === `unhashed ${password}`,
 };
 
 /**
- * Opens a page that stays while the context is open. The browser ends a renderer process after its last page, and a page
- * loads three times as fast in a process that has run the console before.
+ * Opens a page that stays open, so that the browser keeps its renderer process, in which pages load three times as
+ * fast.
  */
 async function openResident(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
@@ -65,12 +59,11 @@ async function openResident(context: BrowserContext): Promise<Page> {
   return page;
 }
 
-/** Browser profiles of one service: tests take them one after the other, because a page loads faster from a filled cache. */
+/** Reuses browser profiles between tests, because a page loads faster from a filled cache. */
 function createProfiles() {
   interface Profile {
     readonly kind: string;
     readonly context: BrowserContext;
-    /** Null: the profile is thrown away after the test. */
     readonly resident: Page | null;
   }
   const free: Profile[] = [];
@@ -90,7 +83,7 @@ function createProfiles() {
       await pollFast(watched.page);
       return watched;
     },
-    /** Closes the pages of a test; leaves nothing of them to the next one but the cache. */
+    /** Closes the pages of a test. The next test gets only the cache. */
     async giveBack(): Promise<void> {
       for (const profile of used.splice(0)) {
         const { context, resident } = profile;
@@ -113,7 +106,7 @@ function createProfiles() {
 
 const named = (url: string) => url.replace("127.0.0.1", "localhost");
 
-/** Call it at the top of a test file; what it gives can be used inside tests. */
+/** Call it at the top of a test file. Its result is usable only inside tests. */
 export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
   let url = "";
   const mails: Mail[] = [];
@@ -139,7 +132,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
     afterEach(() => profiles.giveBack(), test_timeout_ms);
     afterAll(() => profiles.close(), test_timeout_ms);
   }
-  // A mail leaves some time after its request is answered: until then the newest one of an address is an older one.
+  // The newest mail may be an older one, because mails leave some time after the answer.
   const given = new Set<Mail>();
   async function mailedPath(to: string, subject: RegExp): Promise<string> {
     const find = () => mails.findLast((mail) => mail.to === to && subject.test(mail.subject) && !given.has(mail));

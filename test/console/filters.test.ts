@@ -1,4 +1,3 @@
-/** Filters follow the address. */
 import type { Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, openLoaded, sidewaysOf } from "./accessibility.ts";
@@ -13,7 +12,7 @@ inBrowser("a filter", () => {
     seeded = await seedOrganization(console_.url);
   }, test_timeout_ms);
 
-  test("that is typed counts once it is left or on Enter, goes with the menu's link, and does not come back", {
+  test("that is typed applies on blur or Enter, is dropped by the menu's link, and does not come back", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -39,7 +38,7 @@ inBrowser("a filter", () => {
       await page.keyboard.press("Enter");
       await expect.poll(search).toBe(`?${name}=bot-6`);
       await expect.poll(() => field.inputValue()).toBe("bot-6");
-      // After Enter the field keeps the focus, so further typing continues the text.
+      // The field keeps the focus after Enter, so typing continues the text.
       await page.keyboard.type("7");
       await page.keyboard.press("Tab");
       await expect.poll(search).toBe(`?${name}=bot-67`);
@@ -47,7 +46,7 @@ inBrowser("a filter", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("from a list shows what the address asks for, also what the list does not offer, and can be taken away", {
+  test("from a list shows the value of the address, even an unlisted one, and can be removed", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -71,7 +70,6 @@ inBrowser("a filter", () => {
       await expect.poll(() => new URL(page.url()).search).toBe("");
       expect(await select.inputValue()).toBe("");
     }
-    // The page of a time that there is not is that of the usual one.
     for (const span of ["constructor", "year"]) {
       await followLoaded(page, `/?span=${span}`);
       await page.getByText("No decisions in this time").waitFor();
@@ -80,7 +78,7 @@ inBrowser("a filter", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of a receiver is there where several may have failed, however long their addresses are", {
+  test("of a receiver appears if several may have failed, however long their addresses are", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin, width: 320, height: 640 });
@@ -105,7 +103,7 @@ inBrowser("a filter", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of a time is the same for everybody who opens the address, in their own zone", {
+  test("of a time is the same for everybody, shown in their own time zone", {
     timeout: test_timeout_ms,
   }, async () => {
     const inZone = (zone: string) => console_.open({ api_key: seeded.admin, zone });
@@ -117,7 +115,7 @@ inBrowser("a filter", () => {
       await expect.poll(() => new URL(here.page.url()).search).toBe("?from=2026-11-22T04%3A15%3A00.000Z");
       await followLoaded(there.page, new URL(here.page.url()).pathname + new URL(here.page.url()).search);
       expect(await there.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-11-22T00:45");
-      // Typed digit by digit the year is for a while one of antiquity, whose zones were minutes and seconds off.
+      // A year that is typed digit by digit is ancient at first. Time zones then had offsets in seconds.
       for (const text of ["0002-03-04T05:06", "0020-03-04T05:06"]) {
         await there.page.getByLabel("From", { exact: true }).fill(text);
         await expect.poll(() => there.page.getByLabel("From", { exact: true }).inputValue()).toBe(text);
@@ -126,7 +124,7 @@ inBrowser("a filter", () => {
     expect([here.wrongs, there.wrongs]).toEqual([[], []]);
   });
 
-  test("of a time shows the audit trail's rows of that time only, and is taken away with all others", {
+  test("of a time shows only that time's audit rows, and is removed with all others", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -137,7 +135,6 @@ inBrowser("a filter", () => {
     const shown = () => page.getByRole("table").locator("tbody tr > td:first-child").allInnerTexts();
     const place = `/audit?from=${newest?.at}`;
     await openLoaded(page, place);
-    // The page asks from the millisecond on.
     const first = newest?.at.slice(0, 23) ?? "";
     await expect.poll(shown).toEqual(audit.filter(({ at }) => at >= first).map(({ seq }) => String(seq)));
     await followLoaded(page, "/audit?type=decided&to=2020-01-01T00:00:00Z");

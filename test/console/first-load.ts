@@ -1,6 +1,6 @@
 /**
- * `npm run first-load`: how long the console takes from an empty cache to a page that answers, measured in Chromium on a
- * service started for it. It prints figures and judges nothing: what they are depends on the machine and what else runs.
+ * `npm run first-load`: measures the console from an empty cache to an interactive page. Only prints figures, because
+ * they depend on the machine.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { startService } from "./started-service.ts";
 
 const loads = 9;
 
-/** Notes when the page's figures stand there, and when the main thread was last kept busy for more than 50 ms before. */
+/** Records when the page shows its figures, and when the last task over 50 ms before that ended. */
 const watcher = `
   window.seen = { shown_ms: null, busy_until_ms: 0 };
   new PerformanceObserver((list) => {
@@ -45,7 +45,6 @@ try {
   await seedActivity(service.url, seeded);
   const all: Measured[] = [];
   for (let load = 0; load < loads; load += 1) {
-    // A context of its own has an empty cache.
     const { page, context } = await openPage(await openContext(browser, service.url), service.url, {
       api_key: seeded.admin,
     });

@@ -1,4 +1,3 @@
-/** From nothing to a first decision in the browser; keys that are typed in, and forgotten. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
@@ -9,7 +8,7 @@ const console_ = await consoleUnderTest();
 inBrowser("the first run", () => {
   let api_key = "";
 
-  test("leads from a sign-up in open mode to the sign-in page, into the new organization, and back by the banner", {
+  test("leads from a sign-up in open mode through sign-in into the new organization, and back by the banner", {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "zoe@example.com";
@@ -53,7 +52,6 @@ inBrowser("the first run", () => {
     await page.getByLabel("What do your agents do?").fill("Send e-mails to customers");
     await page.getByRole("button", { name: "Create organization" }).click();
     await page.getByRole("heading", { name: "Your organization is ready" }).waitFor();
-    // Long addresses among what to do next break, also on a small screen.
     await page.setViewportSize({ width: 360, height: 740 });
     const { scrollWidth, clientWidth } = (await page.evaluate(
       "({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })",
@@ -84,7 +82,7 @@ inBrowser("the first run", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a key that is typed in opens the console; a wrong one is told apart; a forgotten one leaves nothing behind", {
+  test("a typed key opens the console; a wrong one is reported; a forgotten one leaves no trace", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
@@ -95,7 +93,6 @@ inBrowser("the first run", () => {
     await page.getByText("This key is not valid").waitFor();
     await page.getByLabel("API key").fill(api_key);
     await page.getByRole("button", { name: "Use this key" }).click();
-    // The page that was asked for, with its filters.
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     expect(await page.getByLabel("Verdict").inputValue()).toBe("block");
     await page.getByRole("link", { name: "Settings" }).click();

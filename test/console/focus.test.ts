@@ -1,4 +1,3 @@
-/** Where the focus is while a queue is worked through by keyboard, which a screen reader reads, and what is in sight. */
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
@@ -8,7 +7,7 @@ import { api, intent, seedQueue, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-/** Enter on a button, once it may be pressed: of that Playwright takes care with clicks only. */
+/** Presses Enter once the button is enabled. Playwright waits for that only before clicks. */
 async function enter(button: Locator): Promise<void> {
   await expect.poll(() => button.isEnabled()).toBe(true);
   await button.press("Enter");
@@ -35,7 +34,7 @@ inBrowser("the focus in the queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("goes with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
+  test("moves with the keyboard to the next case, also after a ruling, and each is named; a pointer keeps it in the list", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 4);
@@ -63,7 +62,7 @@ inBrowser("the focus in the queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("is never lost with what had it: after the last ruling it is at the list, which says that nothing waits, and on a page of its own at the case", {
+  test("is never lost with its element: after the last ruling it is on the empty list, and on a case's own page on the case", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 2);
@@ -90,13 +89,13 @@ inBrowser("the focus in the queue", () => {
     await focusOn(list);
     await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
     await expect.poll(() => told.textContent()).toBe("No escalations");
-    // Another element with other words would not be read out.
+    // A screen reader announces new text only in the same element.
     expect(await told.getAttribute("data-same")).toBe("yes");
     expect(await violations(page, { within: "[aria-label=Cases]" })).toEqual([]);
     expect(wrongs).toEqual([]);
   });
 
-  test("in a dialog is anywhere when Ctrl+Enter confirms it, also on what a click has taken it to", {
+  test("may be anywhere in a dialog when Ctrl+Enter confirms it, also after a click", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 1);
@@ -111,7 +110,7 @@ inBrowser("the focus in the queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("goes from the ruling on a group to how far it is, and from there to the list", {
+  test("goes from a group ruling to its progress, and from there to the list", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 1);
@@ -136,7 +135,7 @@ inBrowser("the focus in the queue", () => {
 });
 
 inBrowser("the focus on every other page", () => {
-  test("comes back from a dialog to the button that opened it, also from one that was left by Escape", {
+  test("returns from a dialog to the button that opened it, also after Escape", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 1);
@@ -160,7 +159,7 @@ inBrowser("the focus on every other page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("stays at the list from which a row, or a button in it, goes with what was done to it", {
+  test("stays on the list if its row or button disappears", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedQueue(console_.url, 0);

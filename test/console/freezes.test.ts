@@ -1,4 +1,3 @@
-/** Freezing in the console: the agent of a decision, a key, and the organization. */
 import { beforeAll, expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -12,7 +11,7 @@ inBrowser("freezing", () => {
     seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
-  test("an operator freezes the agent of a decision after the counts, and an admin unfreezes it", {
+  test("an operator freezes a decision's agent after seeing the counts, and an admin unfreezes it", {
     timeout: test_timeout_ms,
   }, async () => {
     const body = intent("other.note", { rows: 1 });
@@ -28,7 +27,6 @@ inBrowser("freezing", () => {
     await dialog.getByRole("button", { name: "Freeze" }).click();
     await page.getByText("It is in force on every node.").waitFor();
     expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
-    // An operator may freeze, but not unfreeze.
     expect(await page.getByRole("button", { name: /^(Unf|F)reeze$/ }).count()).toBe(0);
     expect(wrongs).toEqual([]);
 
@@ -45,7 +43,7 @@ inBrowser("freezing", () => {
     expect(admin.wrongs).toEqual([]);
   });
 
-  test("an admin freezes a key on its row, and asks for a second person in the settings", {
+  test("an admin freezes a key on its row, and requires a second person in the settings", {
     timeout: test_timeout_ms,
   }, async () => {
     const made = await api<{ api_key: string; key_id: string }>(console_.url, seeded.admin, "POST", "/v1/api-keys", {

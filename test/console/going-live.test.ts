@@ -1,4 +1,3 @@
-/** From watching to holding, and up to the limit of a plan. */
 import { expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { follow } from "./chromium.ts";
@@ -12,7 +11,7 @@ interface Decided {
 }
 
 inBrowser("going live", () => {
-  test("the report of a membrane in shadow says what it would have held; once live the next intents are really held", {
+  test("a membrane's shadow report says what it would have held; once live it really holds intents", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
@@ -68,7 +67,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of many membranes in shadow only the reports that are looked at are asked for", {
+  test("with many membranes in shadow mode, the page requests only the reports on view", {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin } = await seedOrganization(console_.url);
@@ -89,7 +88,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a membrane's card lists what no rule names, until somebody says there what the tool is", {
+  test("a membrane's card lists actions that no rule names, until somebody describes the tool", {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin, agent, membrane_id } = await seedOrganization(console_.url);
@@ -129,7 +128,7 @@ inBrowser("going live", () => {
     await membrane.getByText("Each of 3 actions in the last 31 days matched an active rule.").waitFor();
     expect(await known()).toEqual([{ verb: "tool_pay", type: "other.refund", data_classes: ["personal", "phi"] }]);
 
-    // Somebody else adds a tool meanwhile: it stays.
+    // Another person adds a tool at the same time. The page must keep it.
     await membrane.getByRole("button", { name: "Add a tool" }).click();
     const theirs = { verb: "theirs", type: "data.read", data_classes: [] };
     await api(console_.url, admin, "PATCH", `/v1/membranes/${membrane_id}`, {
@@ -149,7 +148,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the overview, the report in shadow and going live name the facts that were missing, and what to do", {
+  test("the overview, the shadow report and going live name missing facts, and what to do", {
     timeout: test_timeout_ms,
   }, async () => {
     const { admin, agent, membrane_id } = await seedOrganization(console_.url);
@@ -176,7 +175,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the overview and the report in shadow say that the service still counts, and show no figures as if they were all", {
+  test("the overview and the shadow report say that counting continues, and mark figures as incomplete", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
@@ -199,7 +198,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a plan near its limit warns in the overview and in the usage; at its limit both say what is refused", {
+  test("near a plan's limit, overview and usage warn; at the limit both say what is refused", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -234,7 +233,7 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("what a membrane knows of tools can be read there, and where it knows none that is said", {
+  test("the page shows a membrane's known tools, or says that there are none", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);

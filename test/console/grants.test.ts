@@ -1,4 +1,3 @@
-/** Grants in the console: made from a held action, listed and revoked. */
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, type Seeded, seedLive, submit } from "./seed.ts";

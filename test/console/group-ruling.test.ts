@@ -1,4 +1,3 @@
-/** One ruling on a group of near-identical escalations. */
 import { beforeAll, expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { pressEscape } from "./chromium.ts";
@@ -7,13 +6,13 @@ import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-inBrowser("a group of alike", () => {
+inBrowser("a group of similar cases", () => {
   let seeded: Seeded;
   beforeAll(async () => {
     seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
-  /** Raised one after the other, so the queue has them in this order. */
+  /** Submits one after the other, because the queue keeps this order. */
   const raise = async (agent: string, amounts: readonly number[]) => {
     const raised = [];
     for (const amount_usd of amounts)
@@ -48,7 +47,7 @@ inBrowser("a group of alike", () => {
     return trails.map(({ audit }) => audit.filter(({ type }) => type === "voted").length);
   };
 
-  test("whose members rules change says so: the same may be let through as something else", {
+  test("says if rules change its members, because equal actions may be approved with different changes", {
     timeout: test_timeout_ms,
   }, async () => {
     const own = await seedLive(console_.url);
@@ -84,7 +83,7 @@ inBrowser("a group of alike", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("is decided one by one: unselected ones stay, those closed by others are reported, the rest is approved", {
+  test("is decided one by one: unselected cases stay, cases closed by others are reported, the rest is approved", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-many", [601, 702, 803, 904]);
@@ -96,7 +95,6 @@ inBrowser("a group of alike", () => {
     await row("cus_803").getByRole("checkbox").uncheck();
     await dialog.getByLabel("Comment on each").fill("all of the outage");
     expect(await violations(page, in_dialog)).toEqual([]);
-    // Somebody else is faster with the second.
     const second = `/v1/escalations/${raised[1]?.decision.escalation_id}/decision`;
     await api(console_.url, seeded.operator, "POST", second, { outcome: "block" });
     await dialog.getByRole("button", { name: "Approve 3" }).click();
@@ -113,7 +111,7 @@ inBrowser("a group of alike", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("says what they differ in, and is approved only once that is known", {
+  test("shows the differences, and can be approved only once they are loaded", {
     timeout: test_timeout_ms,
   }, async () => {
     const contents = [
@@ -126,7 +124,7 @@ inBrowser("a group of alike", () => {
     await submitAll("bot-same", [contents[0] as object, contents[0] as object]);
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     let broken = true;
-    // Of an agent with thousands of actions between the two nothing but the two is read.
+    // Reads only the two intents, even if the agent submitted thousands between them.
     const listed: string[] = [];
     page.on("request", (request) => void (/\/v1\/intents\?/.test(request.url()) && listed.push(request.url())));
     await page.route(/\/v1\/intents[?/]/, (route) =>
@@ -141,7 +139,7 @@ inBrowser("a group of alike", () => {
     await dialog.getByRole("button", { name: "Try again" }).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Block 2" }).isDisabled()).toBe(false);
-    // A screen reader also announces when approving becomes possible.
+    // A screen reader must announce that approving became possible.
     const told = dialog.locator("[aria-live=polite]");
     expect(await told.textContent()).toContain("approving needs them");
     broken = false;
@@ -162,7 +160,7 @@ inBrowser("a group of alike", () => {
     expect(wrongs.filter((wrong) => !wrong.includes("503"))).toEqual([]);
   });
 
-  test("claims nothing of what a rule withholds", { timeout: test_timeout_ms }, async () => {
+  test("says nothing about redacted values", { timeout: test_timeout_ms }, async () => {
     const redact = { when: "has(params.card)", effect: "approve_modified", modify: [{ op: "redact", path: "/card" }] };
     const ask = { when: "has(params.card)", effect: "escalate" };
     for (const [name, spec] of Object.entries({ redact, ask })) {
@@ -193,7 +191,7 @@ inBrowser("a group of alike", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("for which the budget of requests does not last waits as long as the service says, and goes on by itself", {
+  test("waits if the rate limit is reached, as long as the service says, then continues by itself", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-budget", [611, 712, 813]);
@@ -240,7 +238,7 @@ inBrowser("a group of alike", () => {
         return route.continue();
       keys.push(route.request().headers()["idempotency-key"] ?? "");
       if (!cut) return route.continue();
-      // The service gets the vote and counts it; its answer never arrives.
+      // The service counts the vote, but its answer never arrives.
       await route.fetch();
       await route.abort("connectionreset");
     });
@@ -267,7 +265,7 @@ inBrowser("a group of alike", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test("stops at Escape with its dialog open, however often it is pressed, and continues on request", {
+  test("stops at Escape with its dialog open, even if pressed repeatedly, and continues on request", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-stopped", [621, 722]);

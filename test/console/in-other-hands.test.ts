@@ -1,4 +1,3 @@
-/** A reassigned review: former reviewers see no button for it, and an open dialog reports it. */
 import { expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -6,7 +5,7 @@ import { api, intent, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
-inBrowser("a review in other hands", () => {
+inBrowser("a reassigned review", () => {
   test("offers no ruling to former reviewers, reports it in an open dialog, and later shows the buttons again", {
     timeout: test_timeout_ms,
   }, async () => {
@@ -111,7 +110,7 @@ inBrowser("a review in other hands", () => {
     await page.keyboard.press("Control+Enter");
     await page.getByText("1 of 2 approvals given").waitFor();
     await expect.poll(counted).toBe("1 waiting");
-    // Of more than are looked at nobody says that none waits.
+    // If more pages follow, the count must not read as zero.
     await page.route(/\/v1\/escalations\?.*limit=100/, (route) =>
       route.fulfill({ json: { escalations: [], next_cursor: "c" } }),
     );
@@ -154,7 +153,7 @@ inBrowser("a review in other hands", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("is handed to people who are chosen by their addresses; nobody has to know an id", {
+  test("is reassigned to people chosen by address, without ids", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -190,7 +189,6 @@ inBrowser("a review in other hands", () => {
       { type: "user", id: gus.user_id },
       { type: "user", id: finn.user_id },
     ]);
-    // A new person appears at once.
     const ida = await console_.join(seeded.admin, "ida@example.com", "reviewer");
     await page.getByRole("button", { name: "Reassign" }).click();
     await dialog.getByLabel("Who decides").selectOption("Certain people");

@@ -1,4 +1,3 @@
-/** Two tabs, a session that ends, a connection that breaks: nothing lost, nothing doubled. */
 import { beforeAll, expect, test } from "vitest";
 import { paste, pressEscape } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -13,7 +12,7 @@ inBrowser("interruptions", () => {
     seeded = await seedLive(console_.url);
   }, test_timeout_ms);
 
-  test("signing out in one tab signs out the other, which shows nothing any more and keeps what was being written", {
+  test("signing out in one tab signs out the other, which hides everything and keeps unsent text", {
     timeout: test_timeout_ms,
   }, async () => {
     const { email, session } = await console_.join(seeded.admin, "ann@example.com", "admin");
@@ -39,7 +38,7 @@ inBrowser("interruptions", () => {
     await page.getByText("Your unsaved text from an earlier visit is back.").waitFor();
     await page.getByRole("button", { name: "Save policy" }).click();
     await page.getByRole("heading", { name: "Half written" }).waitFor();
-    // The other tab is in again, too: it is the same browser.
+    // The other tab is signed in too, because both share the session.
     await other.reload();
     await other.getByRole("heading", { name: "Overview" }).waitFor();
     await other.goto("/policies/new");
@@ -48,7 +47,7 @@ inBrowser("interruptions", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("signing out while a policy is not saved asks first, and then leaves nothing of it", {
+  test("signing out with an unsaved policy asks first, then deletes the draft", {
     timeout: test_timeout_ms,
   }, async () => {
     const { email, session } = await console_.join(seeded.admin, "eve@example.com", "admin");
@@ -71,13 +70,12 @@ inBrowser("interruptions", () => {
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.locator("[data-editor]").waitFor();
     expect(await page.getByText("Your unsaved text").count()).toBe(0);
-    // With nothing to lose nobody is asked.
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(wrongs).toEqual([]);
   });
 
-  test("reasons, changed parameters and a group's comment outlive a session that ends, until their dialog is closed", {
+  test("reasons, changed parameters and a group's comment survive an ended session until their dialog closes", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = [];
@@ -149,7 +147,7 @@ inBrowser("interruptions", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of one case in two tabs the second to be ruled on hears how the first ended it", {
+  test("with one case in two tabs, the second ruling gets the first one's outcome", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 900 }));
@@ -182,7 +180,7 @@ inBrowser("interruptions", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a key whose creation was answered into a broken connection and asked for again exists once, and the page says that its text is lost", {
+  test("a key whose creation lost its answer and was retried exists once, and the page says that its text is lost", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page } = await console_.open({ api_key: seeded.admin });
@@ -190,7 +188,7 @@ inBrowser("interruptions", () => {
     await page.route("**/v1/api-keys", async (route) => {
       if (route.request().method() !== "POST" || lost === 3) return route.continue();
       lost += 1;
-      // Refused at the gate, which says nothing of what was sent before.
+      // Refused at the gate, so the answer says nothing about the earlier requests.
       if (lost === 3) return route.fulfill({ status: 429, headers: { "retry-after": "40" }, body: "" });
       await route.fetch();
       await route.abort("connectionreset");
@@ -215,7 +213,7 @@ inBrowser("interruptions", () => {
     expect(api_keys.filter(({ name }) => name === "made once")).toHaveLength(1);
   });
 
-  test("what had no answer and is asked for again after a login of the same person in another tab is done once", {
+  test("a request without an answer, retried after the same person's login in another tab, is done once", {
     timeout: test_timeout_ms,
   }, async () => {
     const { email, session } = await console_.join(seeded.admin, "iris@example.com", "admin");
@@ -262,7 +260,7 @@ inBrowser("interruptions", () => {
     const { page } = await console_.open({ api_key: seeded.reviewer });
     await page.route("**/decision", async (route) => {
       if (route.request().method() !== "POST") return route.continue();
-      // The service gets the vote and counts it; its answer never arrives.
+      // The service counts the vote, but its answer never arrives.
       await route.fetch();
       await route.abort("connectionreset");
     });
@@ -274,7 +272,7 @@ inBrowser("interruptions", () => {
     expect(await dialog.textContent()).toContain("Decided by you");
   });
 
-  test("a ruling that cannot be sent stays in its dialog with its comment, says so, and goes out when the service is back", {
+  test("a ruling that cannot be sent stays in its dialog with its comment, and is sent when the service is back", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 950 }));

@@ -1,4 +1,3 @@
-/** A tab that goes by an API key: keys are shown when they are made, and a key that has ended is not held on to. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { password } from "./people.ts";
@@ -7,7 +6,7 @@ import { api, seedOrganization } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 inBrowser("the key of a tab", () => {
-  test("the first one, made in open mode, is shown, and the tab uses it", {
+  test("the first key, made in open mode, is shown, and the tab uses it", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
@@ -26,7 +25,7 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a replaced one is shown as well, and the tab uses the new one", { timeout: test_timeout_ms }, async () => {
+  test("a replacement is shown, too, and the tab uses it", { timeout: test_timeout_ms }, async () => {
     const seeded = await seedOrganization(console_.url);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/keys");
@@ -42,7 +41,7 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("an ended one is reported and forgotten, and a sign-in with a password sets the tab's caller", {
+  test("an ended key is reported and forgotten, and a sign-in with a password sets the tab's caller", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
@@ -58,7 +57,6 @@ inBrowser("the key of a tab", () => {
     await page.goto("/decisions");
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     await api(console_.url, seeded.admin, "DELETE", `/v1/api-keys/${key_id}`);
-    // The page hears of it by itself: it asks the service how many reviews wait.
     await page.getByText("This key is not valid").first().waitFor();
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
@@ -67,7 +65,7 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("banner").getByText("reviewer", { exact: true }).waitFor();
   });
 
-  test("an organization that is made in it is the one that its pages name", { timeout: test_timeout_ms }, async () => {
+  test("a new organization made in the tab is the one that its pages name", { timeout: test_timeout_ms }, async () => {
     const seeded = await seedOrganization(console_.url);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/welcome");

@@ -1,4 +1,4 @@
-/** Keys that bind, in the browser: made bound, bound later with one click, and admin keys replaced. Source: decision 0041. */
+/** Source: decision 0041. */
 import { expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -14,8 +14,8 @@ interface Listed {
   }[];
 }
 
-inBrowser("keys that bind", () => {
-  test("an agent's key is made bound; an unbound one and an admin key that submits are named, and a click mends each", {
+inBrowser("bound keys", () => {
+  test("an agent's key is created bound; unbound keys and submitting admin keys are named, and a click fixes each", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);

@@ -1,4 +1,3 @@
-/** An organization with 100,000 decisions: the explorer holds one page of them, and the service finds it by an index. */
 import { beforeAll, expect, test } from "vitest";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import { createFiguresKeeper } from "../../packages/server/src/operations/figures/keep-figures.ts";
@@ -14,14 +13,13 @@ const copies = 100_000;
 const copies_at_once = 10_000;
 const page_rows = 50;
 
-/** Copies of decisions, one a second up to an hour ago, with ids as the service would have made them then. */
+/** Copies decisions, one for each second until an hour ago, with ids of that time. */
 async function copyDecisions(org_id: string, originals: readonly string[]): Promise<void> {
   let now_us = (Date.now() - 3_600_000 - copies * 1_000) * 1_000;
   const ids = createIds({ now_us: () => now_us });
   for (let done = 0; done < copies; done += copies_at_once) {
     const rows = Array.from({ length: copies_at_once }, (_, at) => {
       now_us += 1_000_000;
-      // Of a hundred one is blocked and one changed, as where agents mostly do what they may.
       const original = originals[at % 100 === 99 ? 2 : at % 100 === 49 ? 1 : 0] as string;
       return {
         original,
@@ -45,7 +43,7 @@ async function copyDecisions(org_id: string, originals: readonly string[]): Prom
           rows.map((row) => row.intent_id),
           rows.map((row) => row.decision_id),
           rows.map((row) => row.at.toISOString()),
-          // Behind everything else in the ledger.
+          // After all other rows of the ledger.
           1_000_000 + 4 * done,
           1_000_000 + done,
         ],
@@ -54,7 +52,6 @@ async function copyDecisions(org_id: string, originals: readonly string[]): Prom
   }
 }
 
-/** Moves the organization's head behind the copies, and has them counted. */
 async function countCopies(org_id: string): Promise<void> {
   const { db } = console_.database;
   await db.system((query) =>
@@ -75,7 +72,7 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Every way in which a statement reads the large table. */
+/** Returns how a query plan reads the large table. */
 function readsOf(plan: Plan): string[] {
   const own = plan["Relation Name"] === "ledger" ? [plan["Node Type"]] : [];
   return [...own, ...(plan.Plans ?? []).flatMap(readsOf)];
@@ -102,7 +99,7 @@ inBrowser("100,000 decisions", () => {
     await countCopies(seeded.org_id);
   }, test_timeout_ms);
 
-  test("are read page by page: one page in the document, one request a page, forth and back, and filtered", {
+  test("are read page by page, forwards, backwards and filtered: one page in the document, one request for each", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.auditor });
@@ -126,7 +123,6 @@ inBrowser("100,000 decisions", () => {
       pages.push(await shown());
       expect(asked).toBe(number);
     }
-    // No row twice, none left out: newest first all the way.
     const all = pages.flat();
     expect(new Set(all).size).toBe(page_rows * 4);
     expect(all).toEqual(all.toSorted().reverse());
@@ -139,7 +135,6 @@ inBrowser("100,000 decisions", () => {
     await table.getByText("page 1: 50 shown").waitFor();
     expect(await table.locator("tbody tr").filter({ hasText: "report-bot" }).count()).toBe(page_rows);
     expect(asked).toBe(6);
-    // The overview counts all of them.
     await openLoaded(page, "/?span=month");
     await page.getByText("all counted").waitFor();
     await page
@@ -170,7 +165,6 @@ inBrowser("100,000 decisions", () => {
     )[0]?.intent_id;
     const plans: Plan[] = [];
     await console_.database.db.tenant(seeded.org_id, async (query) => {
-      // The very statement of the API, explained instead of run.
       const explain: Query = async (text, params) => {
         const [row] = await query<{ "QUERY PLAN": { Plan: Plan }[] }>(`explain (format json) ${text}`, params);
         plans.push(...(row?.["QUERY PLAN"] ?? []).map((each) => each.Plan));

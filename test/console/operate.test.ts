@@ -1,4 +1,3 @@
-/** Actions of operators and admins in the browser, which others do not see. */
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { in_dialog, sidewaysOf, structureViolations, violations } from "./accessibility.ts";
@@ -14,7 +13,7 @@ inBrowser("operating", () => {
     seeded = await seedOrganization(console_.url);
   }, test_timeout_ms);
 
-  test("a mistake in a policy is marked at its character; mended, saved, backtested and activated it decides the next intent", {
+  test("a mistake in a policy is marked at its character; corrected, saved, backtested and activated it decides the next intent", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -43,7 +42,6 @@ inBrowser("operating", () => {
     await page.getByText("Version 2 waits for activation").waitFor();
     const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
     expect(before.decision.verdict).toBe("approve");
-    // Its effect on earlier decisions, before its activation.
     await page.getByRole("link", { name: "Backtest" }).last().click();
     await page.getByText("As if the newest version of this policy had been active").waitFor();
     await page.getByRole("button", { name: "Run" }).click();
@@ -111,10 +109,8 @@ inBrowser("operating", () => {
     await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(3);
     status = 200;
     const failed = page.getByRole("region", { name: "Failed deliveries" });
-    // The page asks for failed deliveries by itself.
     await failed.getByRole("button", { name: "Send again" }).waitFor();
     expect(await failed.getByRole("button", { name: "Send again" }).count()).toBe(1);
-    // The result appears at once, each attempt on demand.
     await failed.getByText("3 attempts, the last: 500 – The receiver answered 500 instead of a 2xx status.").click();
     expect(await failed.getByRole("row").count()).toBe(4);
     await failed.getByRole("button", { name: "Send again" }).click();
@@ -127,7 +123,7 @@ inBrowser("operating", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("all that failed is sent again page by page, with a count and rests for the budget, until the question is closed", {
+  test("all failed deliveries are retried page by page, with a count and pauses for the rate limit, until the dialog closes", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin, own: true });
@@ -180,7 +176,9 @@ inBrowser("operating", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a webhook of no event is not sent: its dialog says to choose one", { timeout: test_timeout_ms }, async () => {
+  test("a webhook without events is not saved: its dialog asks to choose one", {
+    timeout: test_timeout_ms,
+  }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/webhooks");
     await page.getByRole("button", { name: "Add a webhook" }).click();
@@ -214,7 +212,7 @@ inBrowser("operating", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the address that a provider has to know is shown before single sign-on is set up", {
+  test("the provider's callback address is shown before single sign-on is set up", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin }, console_.named_url);
@@ -224,7 +222,7 @@ inBrowser("operating", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the list of closed reviews tells what came of each", { timeout: test_timeout_ms }, async () => {
+  test("the list of closed reviews shows each outcome", { timeout: test_timeout_ms }, async () => {
     const own = await seedLive(console_.url);
     const raise = async (target: string) => {
       const body = intent("other.refund", { amount_usd: 900 }, { target });
@@ -250,7 +248,7 @@ inBrowser("operating", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("agents are led to no page that they may not read, and auditors to no test intent, which they may not send", {
+  test("agents get no links to pages that they may not read, and auditors none to a test intent", {
     timeout: test_timeout_ms,
   }, async () => {
     const live = await seedLive(console_.url);
@@ -285,7 +283,7 @@ inBrowser("operating", () => {
     for (const { wrongs } of [reads, submits, overview]) expect(wrongs).toEqual([]);
   });
 
-  test("a reviewer sees no admin action anywhere, and the API refuses what the page does not offer", {
+  test("a reviewer sees no admin action, and the API refuses them", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });

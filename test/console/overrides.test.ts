@@ -1,4 +1,3 @@
-/** Overrides in the console: where one is given, and where none is offered. */
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
@@ -30,7 +29,7 @@ inBrowser("overriding", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("no override is offered where a rule of a pack or of one's own forbids it, and it is named", {
+  test("no override is offered if a rule of a pack or of the organization forbids it, and the rule is named", {
     timeout: test_timeout_ms,
   }, async () => {
     await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, { packs: ["account"] });
@@ -73,7 +72,7 @@ inBrowser("overriding", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("an override is offered where only a policy's name or a version that is not in force would forbid it, and none where the one in force does", {
+  test("whether an override is offered depends on the live version of a policy, not on its name or other versions", {
     timeout: test_timeout_ms,
   }, async () => {
     const policy = (name: string, verb: string, override: string) => ({
@@ -92,7 +91,7 @@ inBrowser("overriding", () => {
       await api(console_.url, admin, "POST", `/v1/policies/${policy_id}/activate`, { mode: "live" });
       return policy_id;
     };
-    // A rule of a pack of this name forbids it.
+    // The pack rule of this name forbids overrides.
     await put("ccpa.gpc", "sell");
     const changed = await put("may-be", "rename");
     await api(console_.url, seeded.admin, "PUT", `/v1/policies/${changed}`, policy("may-be", "rename", "never"));

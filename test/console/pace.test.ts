@@ -1,4 +1,3 @@
-/** The pace of reviewers in the browser: a fast approval asks for a reason, and the record shows it. */
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
@@ -42,7 +41,7 @@ inBrowser("the pace of reviewers", () => {
     expect(await page.getByText("The customer called twice.").first().isVisible()).toBe(true);
   });
 
-  test("in place of a reason one more person can be asked", { timeout: test_timeout_ms }, async () => {
+  test("a second person can be asked instead of giving a reason", { timeout: test_timeout_ms }, async () => {
     const { page } = await console_.open({ api_key: seeded.reviewer });
     const { decision } = await raise("cus_second");
     await page.goto(`/escalations/${decision.escalation_id}`);

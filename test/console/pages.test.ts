@@ -1,4 +1,3 @@
-/** Every page: usable by everybody, at every width, within the size that was promised. */
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
@@ -47,7 +46,7 @@ test("the first load takes at most 150 KB of compressed JavaScript, and the edit
     for (const each of chunk.imports ?? []) load(each);
   };
   load(entry);
-  // The page that one lands on is part of the first load, too.
+  // The landing page is part of the first load.
   load("src/pages/overview.tsx");
   const bytes = [...loaded].reduce((sum, file) => sum + gzipSync(files.get(`/${file}`) as Buffer).length, 0);
   expect(bytes).toBeLessThanOrEqual(first_load_bytes_max);
@@ -99,11 +98,10 @@ inBrowser("every page", () => {
     ];
   }, test_timeout_ms);
 
-  /** Returns the problems of the page: in light and dark, and on a screen of 360 px. */
   async function wrongsOf(page: Page): Promise<string[]> {
     const wide = await violationsInBoth(page);
     await page.setViewportSize({ width: 360, height: 740 });
-    // Colours are the same at every width, and most of axe's time.
+    // Skips colours at 360 px: they are the same at every width, and take most of axe's time.
     const narrow = [...(await sidewaysOf(page)), ...(await structureViolations(page))];
     await page.setViewportSize({ width: 1280, height: 900 });
     return [...wide, ...narrow.map((each) => `at 360 px: ${each}`)];
@@ -127,7 +125,7 @@ inBrowser("every page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("names the theme that it is shown in, wherever that was chosen", { timeout: test_timeout_ms }, async () => {
+  test("names its current theme, wherever that was chosen", { timeout: test_timeout_ms }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin, own: true });
     await page.goto("/settings");
     const field = page.getByLabel("Theme", { exact: true });
@@ -143,7 +141,7 @@ inBrowser("every page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of somebody who is not signed in has no violation either, and neither have the dialogs", {
+  test("has no violation without a sign-in either, nor in dialogs", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page: outside } = await console_.open();
@@ -172,7 +170,7 @@ inBrowser("every page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of an unknown address is in the frame, with the menu and a link to the overview", {
+  test("shows an unknown address inside the frame, with the menu and a link to the overview", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
@@ -194,7 +192,7 @@ inBrowser("every page", () => {
     ["reviewer", ["Backtest"], ["API keys", "Webhooks", "People", "Audit"]],
     ["agent", ["Decisions"], ["Overview", "Backtest", "API keys", "Webhooks", "People", "Audit"]],
   ] as const)(
-    "leads every %s to what it may read, and to nothing that it is refused",
+    "gives every %s links only to readable pages",
     {
       timeout: test_timeout_ms,
     },
@@ -205,7 +203,6 @@ inBrowser("every page", () => {
       await page.goto("/settings");
       const links = page.getByRole("navigation", { name: "Main" }).getByRole("link");
       await links.first().waitFor();
-      // The queue's link tells how many wait.
       const names = (await links.allTextContents()).map((text) => text.replace(/\d+\+?$/, ""));
       expect(names).toEqual(expect.arrayContaining([...led]));
       for (const name of not_led) expect(names).not.toContain(name);
@@ -216,7 +213,7 @@ inBrowser("every page", () => {
     },
   );
 
-  test("fits a screen of 320 px also with what is there only after something failed or was unfolded", {
+  test("fits a screen of 320 px, also with errors and unfolded parts", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin, width: 320, height: 640 });

@@ -1,18 +1,15 @@
-/** People with accounts in a seeded organization. */
 import type { Role } from "@countersign/contract";
 import { api } from "./seed.ts";
 
-/** The password of everybody in these tests. */
 export const password = "correct horse battery staple";
 
 export interface Person {
   readonly email: string;
   readonly user_id: string;
-  /** The cookie of a session, `name=value`. */
+  /** Session cookie, `name=value`. */
   readonly session: string;
 }
 
-/** The path of the link in a mail's text that carries a token. */
 export function linkIn(text: string): string {
   const [url] = /http\S+\?token=\S+/.exec(text) ?? [];
   if (url === undefined) throw new Error("there is no link in the mail");
@@ -20,7 +17,7 @@ export function linkIn(text: string): string {
   return pathname + search;
 }
 
-/** Invites somebody with an admin key and joins for it, by the path that `mailed` gives of the mail. */
+/** Invites a person with an admin key and joins. `mailed` returns the path from the mail. */
 export async function joinOrganization(
   base_url: string,
   admin: string,

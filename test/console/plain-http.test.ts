@@ -1,4 +1,4 @@
-/** The console over plain http from another machine, where browsers withhold `crypto.randomUUID` and the clipboard. */
+/** The console over plain http from another machine, where browsers disable `crypto.randomUUID` and the clipboard. */
 import { beforeAll, expect, test } from "vitest";
 import { elsewhere } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -16,7 +16,6 @@ inBrowser("over plain http", () => {
     const opened = await console_.open({ api_key }, console_.url.replace("127.0.0.1", elsewhere));
     await opened.page.goto("/");
     expect(await opened.page.evaluate("isSecureContext")).toBe(false);
-    // The browser says of each page that a header is for https only.
     const wrongs = () => opened.wrongs.filter((each) => !each.includes("Cross-Origin-Opener-Policy"));
     return { ...opened, wrongs };
   };
@@ -40,7 +39,7 @@ inBrowser("over plain http", () => {
     expect(wrongs()).toEqual([]);
   });
 
-  test("a key is created, and the page says that it is to be copied by hand", {
+  test("a key is created, and the page asks to copy it by hand", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await open(seeded.admin);

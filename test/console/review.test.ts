@@ -1,4 +1,3 @@
-/** The review queue in the browser: what reviewers do reaches the agents that wait, and hostile texts stay texts. */
 import { beforeAll, expect, test } from "vitest";
 import { deadlineIn } from "../../packages/server/src/testing/people/review.ts";
 import { follow, patience_ms, pressEscape } from "./chromium.ts";
@@ -23,7 +22,6 @@ inBrowser("the review queue", () => {
       seeded.agent,
       intent("other.refund", { amount_usd, currency: "USD" }, { target, agent: `bot-${target}` }),
     );
-  /** As an agent does: asks until somebody has decided. */
   const outcome = async (intent_id: string): Promise<Final["decision"]> => {
     for (;;) {
       const path = `/v1/intents/${intent_id}/decision?wait=20`;
@@ -32,7 +30,7 @@ inBrowser("the review queue", () => {
     }
   };
 
-  test("an escalation appears without a reload, is approved by keyboard alone, and the waiting agent gets its answer", {
+  test("an escalation appears without a reload, is approved by keyboard only, and the waiting agent gets its answer", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
@@ -68,7 +66,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("j and k move through the cases; approve with changes lets through exactly what was edited", {
+  test("j and k move through the cases; approve with changes approves exactly the edited parameters", {
     timeout: test_timeout_ms,
   }, async () => {
     const first = await raise(800, "cus_one");
@@ -106,7 +104,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of two reviewers the second hears that the case is closed, and nothing is decided twice", {
+  test("the second of two reviewers learns that the case is closed, and nothing is decided twice", {
     timeout: test_timeout_ms,
   }, async () => {
     const { intent_id, decision } = await raise(999, "cus_race");
@@ -172,7 +170,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("while a ruling is under way its dialog stays, and its answer moves nobody who looks at something else", {
+  test("a dialog stays during its ruling, and the answer does not move a reviewer who looks at another case", {
     timeout: test_timeout_ms,
   }, async () => {
     const { intent_id } = await raise(850, "cus_slow");
@@ -206,7 +204,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("keys that go on with a text whose field is gone are no shortcuts", { timeout: test_timeout_ms }, async () => {
+  test("keys typed after a text field disappeared are no shortcuts", { timeout: test_timeout_ms }, async () => {
     await raise(870, "cus_typing");
     const { page } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
@@ -215,7 +213,7 @@ inBrowser("the review queue", () => {
     await page.locator("#gone").focus();
     await page.keyboard.type("No");
     await page.locator("#gone").evaluate((field) => field.remove());
-    // All in one turn of the page: on a busy machine keys that are sent one by one may be a second apart.
+    // Sends all keys in one turn, because single keys may be a second apart on a busy machine.
     await page.evaluate(`{
       const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
       for (const key of "abm") document.body.dispatchEvent(press(key));
@@ -259,7 +257,7 @@ inBrowser("the review queue", () => {
     expect(text).toContain("invoice\\u202egpj.exe");
     expect(text).toContain("pay\\u200bpal\\u00ad\\u{e0041}");
     expect(text).toContain("\\u001b[31mred");
-    // None of what hides or reorders is in the document, and a tower of marks is cut.
+    // The text contains no hiding or reordering characters, and long runs of combining marks are cut.
     expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u00ad\u001b\u{e0000}-\u{e007f}]/u);
     expect(text).not.toMatch(/\p{M}{4,}/u);
     expect(text.length).toBeLessThan(30_000);
@@ -274,7 +272,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a block that held nothing says so, and offers no override", {
+  test("a block in shadow mode says so, and offers no override", {
     timeout: test_timeout_ms,
   }, async () => {
     const [path, body] = ["/v1/intents?mode=shadow", intent("other.export", { rows: 5_000 })] as const;
@@ -286,7 +284,7 @@ inBrowser("the review queue", () => {
     expect(await page.getByRole("button", { name: "Override this block" }).count()).toBe(0);
   });
 
-  test("near-identical cases stand in one group; an operator hands one to others and cancels another", {
+  test("near-identical cases form one group; an operator reassigns one and cancels another", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = [];
@@ -316,7 +314,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("similar cases are the decided ones of the same agent and tool, also behind a hundred that wait", {
+  test("similar cases are decided ones of the same agent and tool, even behind a hundred pending ones", {
     timeout: test_timeout_ms,
   }, async () => {
     const own = await seedLive(console_.url);
@@ -339,7 +337,7 @@ inBrowser("the review queue", () => {
     const { page, wrongs } = await console_.open({ api_key: own.reviewer });
     await page.goto(path);
     await page.getByText("1 of 1 like this were approved.").waitFor();
-    // None among the last that were decided, and there are more.
+    // The first page has no similar case, but more pages follow.
     await page.route("**/v1/escalations?*agent_id=bot-similar*", (route) =>
       route.fulfill({ json: { escalations: [], next_cursor: "more" } }),
     );
@@ -351,7 +349,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of more than a page of waiting actions, the first to expire is on top, however old", {
+  test("with more than a page of waiting actions, the first to expire is on top, however old", {
     timeout: test_timeout_ms,
   }, async () => {
     const own = await seedLive(console_.url);

@@ -1,7 +1,4 @@
-/**
- * `npm run screenshots`: every page of the console as a picture, light and dark, wide and 360 px narrow, of a service that
- * is started for it with an organization of some history. The pictures are written to tmp/screenshots.
- */
+/** `npm run screenshots`: pictures every page, light and dark, wide and 360 px narrow, into tmp/screenshots. */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +14,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const out = join(root, "tmp/screenshots");
 const only = process.argv[2];
 
-/** The path of the link that a service without SMTP has written to its outbox for an address; waits for it. */
+/** Waits for a mail in the outbox of a service without SMTP. Returns the path of its link. */
 async function mailedPath(data_dir: string, to: string): Promise<string> {
   const outbox = join(data_dir, "outbox");
   for (;;) {
@@ -67,7 +64,6 @@ try {
   await submit(service.url, watching.agent, intent("outreach.letter", { pages: 2 }));
   const callers = {
     key: { api_key: seeded.admin },
-    /** Of an organization whose membrane is still in shadow. */
     shadow: { api_key: watching.admin },
     person: { session: ann.session },
     nobody: {},
@@ -123,7 +119,7 @@ try {
       });
       await page.goto(path, { waitUntil: "networkidle" });
       if (click !== undefined) await page.getByRole("button", { name: click }).click();
-      // As high as its content: what sticks to the edge of the screen stays at the edge of the picture.
+      // Makes the window as high as the content, because sticky elements stay at its edge.
       const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
       await page.setViewportSize({ width: look.width, height: Math.max(800, height) });
       await page.screenshot({ path: join(out, `${name}-${look.suffix}.png`), fullPage: true });

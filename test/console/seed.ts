@@ -1,17 +1,16 @@
 /**
- * An organization with something on every page. Everything goes through the public API, as an integrator's program would, but for
- * one thing: the API makes all keys that one key made one person, and a seeded organization is to have several.
+ * Seeds data for every page through the public API. Exception: in the API, keys made by one key belong to one person,
+ * and the seeds need several people.
  */
 import type { TestDatabase } from "../../packages/server/src/testing/database/database.ts";
 
 const databases = new Map<string, TestDatabase["db"]>();
 
-/** From now on, each key that is seeded on this service is a person of its own. */
+/** From now on, each key seeded on this service is a separate person. */
 export function seedSeveralPeople(base_url: string, db: TestDatabase["db"]): void {
   databases.set(base_url, db);
 }
 
-/** Calls the API; throws what it refuses. */
 export async function api<T = Record<string, never>>(
   base_url: string,
   api_key: string | null,
@@ -32,7 +31,7 @@ export async function api<T = Record<string, never>>(
   return (text === "" ? null : JSON.parse(text)) as T;
 }
 
-/** Escapes of a terminal, markup, a link, and what turns or hides text. */
+/** Terminal escapes, markup, a link, and characters that reorder or hide text. */
 export const hostile = {
   markup: '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>',
   link: "[click](javascript:alert(1)) https://evil.example/",
@@ -42,7 +41,6 @@ export const hostile = {
   tower: "z\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307",
 } as const;
 
-/** The policy that a seeded organization begins with. */
 export const refundPolicy = {
   apiVersion: "countersign/v1",
   kind: "Policy",
@@ -87,7 +85,6 @@ const maskPolicy = {
   },
 };
 
-/** One submission body. */
 export function intent(
   type: string,
   content: object,
@@ -130,12 +127,11 @@ interface Answer {
   readonly decision: { readonly escalation_id: string | null; readonly verdict: string; readonly timestamp: string };
 }
 
-/** Submits one action and gives the answer. */
 export function submit(base_url: string, api_key: string, body: object): Promise<Answer> {
   return api<Answer>(base_url, api_key, "POST", "/v1/intents", body);
 }
 
-/** An organization with a key for every role and three policies in force; its membrane is in shadow. */
+/** Creates an organization with a key for every role and three live policies, in shadow mode. */
 export async function seedOrganization(base_url: string): Promise<Seeded> {
   const made = await api<{ api_key: string; org_id: string; membrane_id: string }>(
     base_url,
@@ -166,16 +162,13 @@ export async function seedOrganization(base_url: string): Promise<Seeded> {
   return { ...made, admin, operator, reviewer, auditor, agent, policy_id };
 }
 
-/** The same with its membrane live. */
 export async function seedLive(base_url: string): Promise<Seeded> {
   const seeded = await seedOrganization(base_url);
   await api(base_url, seeded.admin, "POST", `/v1/membranes/${seeded.membrane_id}/go-live`);
   return seeded;
 }
 
-/**
- * Creates an organization with this many refunds that wait for a reviewer, each of another agent: `bot-0`, `bot-1` …
- */
+/** Creates an organization with this many refunds in review, each of its own agent: `bot-0`, `bot-1` … */
 export async function seedQueue(base_url: string, cases: number): Promise<Seeded> {
   const seeded = await seedLive(base_url);
   for (let n = 0; n < cases; n += 1)
@@ -183,7 +176,6 @@ export async function seedQueue(base_url: string, cases: number): Promise<Seeded
   return seeded;
 }
 
-/** Creates the data of a busy day: some of everything, hostile texts among them. */
 export async function seedActivity(base_url: string, seeded: Seeded): Promise<void> {
   const { admin, agent, membrane_id } = seeded;
   for (let count = 0; count < 6; count += 1)

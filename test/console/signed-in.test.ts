@@ -1,4 +1,3 @@
-/** Pages and dialogs of a person who is signed in with an account, as far as a key does not show them. */
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, in_dialog, openLoaded, sidewaysOf, violationsInBoth } from "./accessibility.ts";
@@ -17,7 +16,7 @@ inBrowser("the account", () => {
     await console_.join(seeded.admin, "olga@example.com", "operator");
   }, test_timeout_ms);
 
-  test("and the people have no accessibility violation that axe can find, in light and in dark, with every dialog, and fit 360 px", {
+  test("and the people page have no accessibility violation that axe can find, with every dialog, and fit 360 px", {
     timeout: test_timeout_ms,
   }, async () => {
     const { session } = await console_.join(seeded.admin, "ann@example.com", "admin");
@@ -82,7 +81,7 @@ inBrowser("the account", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("inviting an address again says that the first invitation is replaced, and by which role", {
+  test("inviting an address again says that the first invitation is replaced, and with which role", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -120,7 +119,7 @@ inBrowser("the account", () => {
   const acceptedKey = async (api_key: string) =>
     (await fetch(`${console_.url}/v1/me`, { headers: { "X-API-Key": api_key } })).status;
 
-  test("who removes a person is asked what becomes of the person's keys, and a revoked key is refused from then on", {
+  test("removing a person asks what happens to their keys, and a revoked key is refused from then on", {
     timeout: test_timeout_ms,
   }, async () => {
     await console_.join(seeded.admin, "ines@example.com", "admin");
@@ -146,14 +145,13 @@ inBrowser("the account", () => {
     const headers = { "X-API-Key": seeded.admin };
     await fetch(`${console_.url}/v1/api-keys/${ended.key_id}`, { method: "DELETE", headers });
     await dialog.getByRole("button", { name: "Remove" }).click();
-    // The list is another one now, and the choices stay.
     await dialog.getByText("ended meanwhile").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Remove" }).click();
     await row.waitFor({ state: "detached" });
     expect(await acceptedKey(api_key)).toBe(401);
   });
 
-  test("a person who goes on making keys is removed with all of them, also those that no list had", {
+  test("a person who keeps making keys is removed with all of them, even unlisted ones", {
     timeout: test_timeout_ms,
   }, async () => {
     const former = await console_.join(seeded.admin, "eva@example.com", "admin");

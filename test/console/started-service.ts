@@ -1,4 +1,3 @@
-/** The whole service as `npm start` runs it, for programs that look at the console. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,7 +6,6 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Starts it on a free port with its database in `data_dir`. */
 export async function startService(data_dir: string) {
   const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"], {
     cwd: root,

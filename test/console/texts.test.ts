@@ -1,4 +1,3 @@
-/** The console's own computations: visible texts, differences, patches, places in a policy, words of the language. */
 import { errorCodes, hiddenCharacter } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
@@ -20,7 +19,7 @@ import { applyPatch, checkPolicy } from "../../packages/core/src/index.ts";
 import { policySchema, type Schema } from "../../packages/core/src/policy/schema.ts";
 
 describe("texts of strangers", () => {
-  test("never keep a character that hides, reorders or controls, and lose no other", () => {
+  test("never keep hidden, reordering or control characters, and lose no others", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }).map((text) => text.replaceAll("\\", "/")),
@@ -40,7 +39,7 @@ describe("texts of strangers", () => {
     );
   });
 
-  test("show every character that Unicode calls a format, ignorable or a space, but the common one, as an escape", () => {
+  test("show every format, ignorable and space character except U+0020 as an escape", () => {
     const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Z}\u2800]/u;
     for (let code = 0x21; code <= 0x10ffff; code += 1) {
       const char = String.fromCodePoint(code);
@@ -53,7 +52,7 @@ describe("texts of strangers", () => {
     }
   });
 
-  test("show the spaces of a text of nothing else, which would be a link that nobody sees, as escapes", () => {
+  test("show the spaces of a blank text as escapes, because a link of spaces is invisible", () => {
     const shown = (text: string, lines = false) => textParts(text, lines).map((part) => part.text);
     expect(shown("  ")).toEqual(["\\u0020", "\\u0020"]);
     expect(shown(" \n ", true)).toEqual(["\\u0020", "\n", "\\u0020"]);
@@ -83,7 +82,7 @@ describe("texts of strangers", () => {
     ).toBe(`${before}\\ufe0f`);
   });
 
-  test("stand in the field of a JSON document without what hides or reorders, and come back as they were", () => {
+  test("are shown in a JSON field without hidden or reordering characters, and are saved unchanged", () => {
     expect(editableJson({ to: "a\u202eb\u{e0041}\\\u200b", "k\u2066": "\u2764\ufe0f" })).toBe(
       '{\n  "to": "a\\u202eb\\udb40\\udc41\\\\\\u200b",\n  "k\\u2066": "\u2764\ufe0f"\n}',
     );
@@ -96,7 +95,7 @@ describe("texts of strangers", () => {
     );
   });
 
-  test("keep their line breaks where lines are asked for", () => {
+  test("keep their line breaks in multi-line places", () => {
     expect(textParts("a\nb\u202ec", true).map(({ text }) => text)).toEqual(["a\nb", "\\u202e", "c"]);
   });
 });
@@ -106,7 +105,7 @@ test.each([
   [429, "rate_limit_exceeded", 1, "Nothing was changed. Try again in a few seconds."],
   [503, "overloaded", 5, "Nothing was changed. Try again in 5 seconds."],
   [503, "unavailable", 20, "Try again in 20 seconds. If the problem persists, tell the operator."],
-])("a refusal of %i %s promises no second try, and names the time once: %i s", (status, code, seconds, todo) => {
+])("a refusal of %i %s promises no retry, and names the time once: %i s", (status, code, seconds, todo) => {
   const fields = { status, code, message: "", details: [], request_id: null, retry_after_seconds: seconds };
   expect(adviceOn(new ApiError(fields)).todo).toBe(todo);
 });
@@ -128,8 +127,8 @@ test.each([
   expect(advice.todo).not.toMatch(never);
 });
 
-test("no advice to a person speaks of the API's fields or addresses, whatever is refused", () => {
-  // Refusals that only programs get: the console sends only JSON, and documents that it made.
+test("no advice to a person mentions fields or addresses of the API", () => {
+  // Codes that only programs get: the console sends only JSON, and only documents that it made.
   const apart = ["invalid_json", "invalid_context", "unknown_event_type", "idempotency_conflict"];
   const programs = [...apart, "invalid_agent_token", "method_not_allowed", "unsupported_media_type"];
   for (const [code, { status, meaning, advice }] of Object.entries(errorCodes)) {
@@ -150,7 +149,7 @@ test("explains a proxy's answer as such, and does not blame the sender", () => {
   }
 });
 
-test("the patch between any two documents leads from one to the other, by the service's own rules", () => {
+test("the patch between any two documents turns one into the other, by the service's own rules", () => {
   const json = fc.dictionary(
     fc.string(),
     fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value))),
@@ -179,11 +178,11 @@ test.each([
   ["added at the end", [1], [1, 2], [{ op: "add", path: "/a/1", value: 2 }]],
   ["removed, of equal ones", [{ s: "[masked]" }, { s: "[masked]" }], [{ s: "[masked]" }], null],
   ["removed and changed", [1, 2, 3], [1, 4], null],
-])("entries that are %s are so in the patch, and a list is replaced where it is not clear which", (_, a, b, steps) => {
+])("entries that are %s are so in the patch, and an ambiguous list is replaced", (_, a, b, steps) => {
   expect(patchBetween({ a }, { a: b })).toEqual(steps ?? [{ op: "replace", path: "/a", value: b }]);
 });
 
-test("every line of a value is there, and every change, however long it is", () => {
+test("every line and every change of a value is shown, however long it is", () => {
   const long = { amount: 5, lines: Array.from({ length: 6_000 }, (_, n) => n), recipient: "the last" };
   expect(jsonLines(long).at(-2)).toMatchObject({ key: "recipient", text: '"the last"' });
   const changed = diffLines(long, { ...long, recipient: "another" }).filter(({ sign }) => sign !== "same");
@@ -193,7 +192,7 @@ test("every line of a value is there, and every change, however long it is", () 
   ]);
 });
 
-test("of a long difference the changes stand alone with what they are in, and the rest is counted", () => {
+test("a long difference shows only changes with their surroundings, and counts the rest", () => {
   const rows = Array.from({ length: 300 }, (_, n) => ({ n, to: { iban: `DE${n}` } }));
   const after = rows.map((row) => (row.n === 250 ? { ...row, to: { iban: "XX", bic: "Y" } } : row));
   const lines = changedLines(diffLines({ first: 1, rows, last: 2 }, { first: 1, rows: after, last: 3 }));
@@ -227,7 +226,7 @@ test("of a long difference the changes stand alone with what they are in, and th
   );
 });
 
-test("of any actions, those that ask for the same differ in nothing, and all others in something", () => {
+test("equal actions differ in nothing, and all others in something", () => {
   const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)));
   const some = fc.array(json, { minLength: 1, maxLength: 4 });
   fc.assert(
@@ -288,7 +287,7 @@ describe("policies as text", () => {
     `a:\n  ${"- ".repeat(20_000)}`,
     '{"a":'.repeat(20_000),
     `${" ".repeat(600)}a: 1`,
-  ])("that nest without end are reported, and leave the page unchanged", (text) => {
+  ])("that nest too deeply are reported, and leave the page unchanged", (text) => {
     expect(readText(text)).toEqual({
       marks: [{ severity: "error", from: 0, to: text.length, message: "The document is nested too deeply." }],
     });
@@ -316,7 +315,6 @@ describe("policies as text", () => {
     },
   };
 
-  /** The text that is underlined for the first diagnostic. */
   const underlined = (text: string) => {
     const read = readText(text);
     if (!("policy" in read)) throw new Error("no YAML");
@@ -324,12 +322,12 @@ describe("policies as text", () => {
     return text.slice(mark?.from, mark?.to);
   };
 
-  test("come back from their text as they were", () => {
+  test("survive conversion to text and back unchanged", () => {
     const read = readText(textOf(document));
     expect("policy" in read && read.policy).toEqual(document);
   });
 
-  test("are known to have comments, which the service does not keep", () => {
+  test("with comments are recognized, because the service does not keep comments", () => {
     const text = textOf(document);
     expect(readText(text)).toMatchObject({ has_comments: false });
     const changed = [
@@ -349,11 +347,11 @@ describe("policies as text", () => {
       "a block of lines",
       textOf(document).replace(/ {2}when: .*/, '  when: |-\n    params.to == "x" &&\n      params.amount > vars.limt'),
     ],
-  ])("are marked at the very word that is wrong, written as %s", (_, text) => {
+  ])("are marked at the wrong word, written as %s", (_, text) => {
     expect(underlined(text)).toBe("limt");
   });
 
-  test("that are no YAML are marked where the reading ends", () => {
+  test("that are not YAML are marked where parsing ends", () => {
     expect(readText("a: [1\nb: 2")).toHaveProperty("marks");
     expect(readText("just text")).toHaveProperty("marks");
   });
@@ -364,7 +362,7 @@ describe("policies as text", () => {
     expect(wordsAfter(["facts", "security"]).map(({ label }) => label)).toContain("prompt_injection_detected");
   });
 
-  test("are completed with the words for actions, whole and after their dot, and with what an object has of its own only", () => {
+  test("are completed with the words for actions, whole and after a dot, and with own members of objects only", () => {
     const labels = (path: readonly string[]) => wordsAfter(path).map(({ label }) => label);
     expect(labels([])).toEqual(expect.arrayContaining(["payment.transfer", "special_category"]));
     expect(labels(["payment"])).toEqual(["transfer", "charge", "refund"]);

@@ -1,4 +1,3 @@
-/** Token issuers in the console: add one, see what it proved, remove it. */
 import { beforeAll, expect, test } from "vitest";
 import { tokenKey } from "../../packages/server/src/testing/tokens.ts";
 import { in_dialog, violations } from "./accessibility.ts";

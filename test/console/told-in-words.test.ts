@@ -1,4 +1,3 @@
-/** Questions and pages use names and words, not only ids. */
 import { beforeAll, expect, test } from "vitest";
 import { follow } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -20,7 +19,7 @@ const twoPeople = {
   },
 };
 
-inBrowser("in words", () => {
+inBrowser("names and words", () => {
   let seeded: Seeded;
   let rita: Person;
   let otto: Person;
@@ -38,7 +37,7 @@ inBrowser("in words", () => {
     await api(console_.url, seeded.admin, "POST", `/v1/policies/${policy.policy_id}/activate`, { mode: "live" });
   }, test_timeout_ms);
 
-  test("questions name the key to revoke, the override to withdraw and the membrane to move", {
+  test("dialogs name the key to revoke, the override to withdraw and the membrane to change", {
     timeout: test_timeout_ms,
   }, async () => {
     const { intent_id } = await submit(console_.url, seeded.agent, intent("other.export", { rows: 5_000 }));
@@ -54,7 +53,6 @@ inBrowser("in words", () => {
     expect(await key.getByRole("time").count()).toBe(1);
     await dialog.getByRole("button", { name: "Revoke" }).click();
     await key.getByText("revoked", { exact: true }).waitFor();
-    // Nothing more ends of what has ended before.
     expect(await key.getByRole("time").count()).toBe(0);
     await follow(page, "/overrides");
     await page.getByRole("button", { name: "Withdraw" }).click();
@@ -69,7 +67,7 @@ inBrowser("in words", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the trail tells who did it by address, and which person, policy or key it is about", {
+  test("the trail names actors by address, and the person, policy or key concerned", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ session: otto.session });
@@ -80,7 +78,6 @@ inBrowser("in words", () => {
     await row("Session began").getByText(otto.email).first().waitFor();
     await follow(page, "/settings");
     await page.getByText(`a session of ${otto.email}`).waitFor();
-    // People who may read a key see its name.
     const admins = await console_.open({ api_key: seeded.admin });
     await admins.page.goto("/audit");
     const activated = admins.page.getByRole("row").filter({ hasText: "grants, version 1, live" });
@@ -88,7 +85,7 @@ inBrowser("in words", () => {
     expect([...wrongs, ...admins.wrongs]).toEqual([]);
   });
 
-  test("an auditor finds a decision by its date, gets no advice to retry a missing page, and is offered no mails about reviews", {
+  test("an auditor finds a decision by date, gets no retry advice for a missing page, and no offer of review mails", {
     timeout: test_timeout_ms,
   }, async () => {
     const { decision } = await submit(console_.url, seeded.agent, intent("other.dated", {}, { agent: "dated-bot" }));
@@ -108,7 +105,7 @@ inBrowser("in words", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("the queue tells how many approvals are given, and what is handed to the reader by name", {
+  test("the queue shows the number of approvals, and the cases assigned to the reader by name", {
     timeout: test_timeout_ms,
   }, async () => {
     const grant = () => submit(console_.url, seeded.agent, intent("other.grant", {}, { agent: "grants-bot" }));
@@ -125,7 +122,6 @@ inBrowser("in words", () => {
     await entries.filter({ hasText: "grants-bot" }).getByText("1 of 2 approvals").waitFor();
     await page.getByLabel("For").selectOption("Me by name");
     await expect.poll(() => entries.allTextContents()).toEqual([expect.stringContaining("support-bot")]);
-    // Who came by a link in a mail, or on a small screen, gets from the case to what waits besides.
     await follow(page, `/escalations/${handed.decision.escalation_id}`);
     await page.getByRole("link", { name: "To the queue" }).waitFor();
     const menu = page.getByRole("navigation", { name: "Main" });

@@ -1,4 +1,3 @@
-/** Actions that one person alone must not approve. */
 import { beforeAll, expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { follow } from "./chromium.ts";
@@ -46,10 +45,9 @@ inBrowser("two people", () => {
     await api(console_.url, admin, "POST", `/v1/membranes/${membrane_id}/go-live`);
   }, test_timeout_ms);
 
-  /** Both of them in browsers of their own. */
   const both = () => Promise.all(people.map(({ session }) => console_.open({ session })));
 
-  test("override a block: the first sees that a second is needed, the second completes it, the next try passes once", {
+  test("override a block: the first sees that a second is needed, the second completes it, the next retry passes once", {
     timeout: test_timeout_ms,
   }, async () => {
     const body = intent("other.vault", { door: 1 });
@@ -113,7 +111,7 @@ inBrowser("two people", () => {
     expect(await violations(bob.page, in_dialog)).toEqual([]);
     await dialog.getByRole("button", { name: /^Approve/ }).click();
     await bob.page.getByText("Outcome: approved with changes").waitFor();
-    // Who looked on while somebody else closed it sees what was approved, not what was asked for.
+    // People with the page open see the approved change, not the requested one.
     for (const { page } of [bob, ann]) {
       await page.getByText("A reviewer changed the action.").waitFor();
       const approved = page.getByRole("region", { name: "Changes to the parameters" });
@@ -130,7 +128,7 @@ inBrowser("two people", () => {
     expect([...ann.wrongs, ...bob.wrongs]).toEqual([]);
   });
 
-  test("approve a held action: after the first it still waits and says for whom, after the second the agent goes on", {
+  test("approve a held action: after the first it waits and says for whom, after the second the agent continues", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 800 }));

@@ -1,4 +1,3 @@
-/** Whose a tab is: the tabs of one browser share one session, and none goes on as somebody who has left. */
 import { beforeAll, expect, test } from "vitest";
 import { paste, type Watched } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -7,13 +6,12 @@ import { api, intent, type Seeded, seedOrganization, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 let people = 0;
-/** An address that nobody has, also when a test is repeated. */
+/** A new address for each run, so a test can be repeated. */
 const fresh = (name: string) => `${name}-${++people}@example.com`;
 
-inBrowser("whose a tab is", () => {
+inBrowser("the person of a tab", () => {
   let seeded: Seeded;
   let ann: Person;
-  /** A reviewer of another organization. */
   let bob: Person;
   beforeAll(async () => {
     seeded = await seedOrganization(console_.url);
@@ -27,7 +25,6 @@ inBrowser("whose a tab is", () => {
     bob = await console_.join(bakery.api_key, "bob@example.com", "reviewer");
   }, test_timeout_ms);
 
-  /** Ann with her organization's decisions before her. */
   const annAtDecisions = async (): Promise<Watched> => {
     const watched = await console_.open({ session: ann.session });
     await watched.page.goto("/decisions");
@@ -42,7 +39,7 @@ inBrowser("whose a tab is", () => {
     expect(await page.getByRole("link", { name: "API keys" }).count()).toBe(0);
   };
 
-  test("when somebody else signs in in another tab, it shows theirs alone and says so", {
+  test("if another person signs in in another tab, it shows only theirs and says so", {
     timeout: test_timeout_ms,
   }, async () => {
     const watched = await annAtDecisions();
@@ -56,12 +53,11 @@ inBrowser("whose a tab is", () => {
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     await other.getByRole("heading", { name: "Overview" }).waitFor();
     await isBobs(watched);
-    // Bob's own tab has nothing to report.
     expect(await other.getByText("Another person is signed in").count()).toBe(0);
     expect(watched.wrongs).toEqual([]);
   });
 
-  test("when the session has become somebody else's without a word, it notices once it is looked at again", {
+  test("if the session silently became another person's, it notices on the next focus", {
     timeout: test_timeout_ms,
   }, async () => {
     ann = await console_.join(seeded.admin, fresh("anna"), "admin");
@@ -73,7 +69,7 @@ inBrowser("whose a tab is", () => {
     expect(watched.wrongs).toEqual([]);
   });
 
-  test("what a page goes on to write is nobody else's word: it is refused, and the page becomes whose the session is", {
+  test("a page cannot write for another person: the service refuses, and the page switches to the session's person", {
     timeout: test_timeout_ms,
   }, async () => {
     const agnes = await console_.join(seeded.admin, fresh("agnes"), "admin");
@@ -99,7 +95,7 @@ inBrowser("whose a tab is", () => {
     expect(api_keys.map((key) => key.name)).not.toContain("made by agnes");
   });
 
-  test("a sign-out that failed says so and keeps what was being written; one that works forgets it", {
+  test("a failed sign-out says so and keeps unsent text; a successful one deletes it", {
     timeout: test_timeout_ms,
   }, async () => {
     const { session } = await console_.join(seeded.admin, fresh("andy"), "admin");

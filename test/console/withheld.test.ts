@@ -1,4 +1,3 @@
-/** No page shows values that a rule removes or redacts, whatever the action's outcome. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { shownAnswer, shownIntent } from "../../packages/console/src/parts/records/shown.ts";
@@ -11,14 +10,14 @@ import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 const console_ = await consoleUnderTest();
 const card = "4111222233334444";
 
-describe("what is withheld", () => {
+describe("a redacted value", () => {
   const recordOf = (content: object, withheld: string[], summary: string, target: object): IntentRecord =>
     ({
       ...{ agent: { id: "bot" }, action: { verb: "pay", target }, payload: { content, summary }, withheld },
       decided_as: { type: "other.pay", data_classes: [] },
     }) as unknown as IntentRecord;
 
-  test("is left out of summary and target as the service leaves it out of escalations", () => {
+  test("is redacted in summary and target as the service redacts it in escalations", () => {
     const value = fc.oneof(
       fc.stringMatching(/^[a-c4 ]{0,8}$/),
       fc.stringMatching(/^[44 .-]{6,9}$/),
@@ -42,7 +41,7 @@ describe("what is withheld", () => {
     );
   });
 
-  test("is left out of the modified action where nothing took it out, and what was put there stays", () => {
+  test("is redacted in the modified action if no change removed it, and replacements stay", () => {
     const answer = (modified_content: object | null) =>
       shownAnswer({
         intent: recordOf({ card, list: [1, { pin: 1234 }] }, ["/card", "/list/1/pin"], "", {}),
@@ -62,7 +61,7 @@ describe("what is withheld", () => {
     });
   });
 
-  test("stays as it came where the service masked it, so that an edit can leave it unchanged; and is hidden where it came whole", () => {
+  test("stays as received if the service masked it, so that an edit can keep it; and is hidden if it came whole", () => {
     const paths = { withheld: ["/card", "/key"], masked: ["/key"] };
     const shownOf = (key: string) => {
       const intent = { ...recordOf({ card: "4111 [masked]", key }, [], `for ${key}`, {}), ...paths };
@@ -74,7 +73,7 @@ describe("what is withheld", () => {
     expect(shownOf("hunter2!")).toEqual({ summary: "for [redacted]", content: { card, key: card } });
   });
 
-  test("is left out of the names of what a reviewer added; names that the parameters show stay", () => {
+  test("is redacted in names that a reviewer added; names that the parameters show stay", () => {
     const content = { card, a4111222233334444: { b4111222233334444: 1 } };
     const modified_content = {
       ...content,
@@ -91,7 +90,7 @@ describe("what is withheld", () => {
     });
   });
 
-  test("is left out of what else the agent says: of itself, of the data, and as facts; other numbers among these stay", () => {
+  test("is redacted in the agent's statements about itself, the data and facts; other numbers stay", () => {
     const grouped = "4111 2222-3333 4444";
     const intent = {
       ...recordOf({ card, amount: 5000 }, ["/card", "/amount"], "", {}),
@@ -126,7 +125,7 @@ describe("what is withheld", () => {
     });
   });
 
-  test("no change is shown that nobody made, nor edited into the action: what its parameters show stays in the modified action", () => {
+  test("the page shows and sends no change that nobody made: shown parameters stay in the modified action", () => {
     const content = { card, memo: [`Refund to ${card}`, { total: `${card}00` }], cents: Number(`${card}0`) };
     const modified_content = { ...content, card: "[redacted]", note: "new" };
     const answer = { intent: recordOf(content, ["/card"], "", {}), facts: {}, decision: { modified_content } };
@@ -160,7 +159,7 @@ inBrowser("the pages", () => {
     }
   }, test_timeout_ms);
 
-  test("of a block, of a review that is open, closed as block or approved, and of a conflict do not show it", {
+  test("of a block, of an open, blocked or approved review, and of a conflict do not show it", {
     timeout: test_timeout_ms,
   }, async () => {
     const pay = (content: object) =>

@@ -36,7 +36,6 @@ test("a newcomer who follows the tutorials gets to a review, an override and a p
   console.info(`the tutorials took ${((performance.now() - began_ms) / 1000).toFixed(1)} s, without reading them`);
 });
 
-/** Runs a script that ends at its first failed command. */
 function runScript(script: string, cwd: string): Promise<{ code: number | null; printed: string }> {
   return new Promise((resolve, reject) => {
     const shell = spawn("bash", ["-euo", "pipefail", "-x", "-c", script], { cwd });

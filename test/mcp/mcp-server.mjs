@@ -1,4 +1,4 @@
-// A Model Context Protocol server for tests, on the protocol's own library. It records its calls in the given file.
+// A test server on the protocol's own library. Records its calls in the given file.
 import { appendFileSync } from "node:fs";
 import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";

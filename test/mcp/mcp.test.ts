@@ -1,4 +1,3 @@
-/** `countersign mcp` between the protocol's own client and server, with a service that decides. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +39,7 @@ const done_folder = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
 afterAll(() => rmSync(done_folder, { recursive: true, force: true }));
 let servers = 0;
 
-/** The arguments of `countersign mcp` in front of a server of its own, and the file in which that server notes what it did. */
+/** The arguments of `countersign mcp`, and the file in which its server records calls. */
 function command(options: readonly string[], service = url) {
   servers += 1;
   const done_file = join(done_folder, String(servers));
@@ -49,7 +48,7 @@ function command(options: readonly string[], service = url) {
   return { done_file, args: ["mcp", "--url", service, ...options, "--", ...server] };
 }
 
-/** A client in front of the governed server until the test is done; `countersign mcp` runs in the process of the test. */
+/** Connects a client to `countersign mcp` in the test's process. */
 async function governed(
   options: readonly string[] = [],
   { key = org.agent, service = url, until = onTestFinished as (end: () => Promise<void>) => void } = {},
@@ -64,12 +63,11 @@ async function governed(
     await cli.finished;
   };
   until(close);
-  // The protocol's transport for servers: it reads one stream and writes to another, as a client has to.
+  // The server transport also suits a client: it reads one stream and writes another.
   await client.connect(new StdioServerTransport(output, cli.stdin));
   return { ...conversation(client, done_file), close, printed: cli.printed };
 }
 
-/** A client in front of `countersign mcp` as a process. */
 async function governedByProcess() {
   const { done_file, args } = command([]);
   const transport = new StdioClientTransport({
@@ -84,7 +82,6 @@ async function governedByProcess() {
 }
 
 function conversation(client: Client, done_file: string) {
-  /** Returns the server's calls since this conversation began, in order. */
   const all = (): unknown[] =>
     readFileSync(done_file, "utf8")
       .split("\n")
@@ -108,7 +105,7 @@ let shared_file: string;
 beforeAll(async () => {
   ({ client: shared, done_file: shared_file } = await governed([], { until: whenFileIsDone }));
 });
-/** The governed server without options that most tests share, and what it does from now on. */
+/** The shared server without options, and its calls from now on. */
 const usual = () => conversation(shared, shared_file);
 
 const latest = async () => (await admin.listIntents({ limit: 1 })).intents[0];
@@ -151,7 +148,7 @@ test("a call that policies change is made with the changes, and the model gets t
   expect(done()).toEqual([["send_money", { amount_usd: 50, to: "petty cash" }]]);
 });
 
-test("a call that is made as a task is held back by an error that says why, and its result tells of a change", async () => {
+test("a call made as a task is held back by an error with the reason, and its result reports a change", async () => {
   const { client, done } = usual();
   await client.listTools();
   const later = async (amount_usd: number) => {
@@ -169,7 +166,7 @@ test("a call that is made as a task is held back by an error that says why, and 
   expect(done()).toHaveLength(2);
 });
 
-test("a call waits for people, with signs of life, and goes on as they let it through", async () => {
+test("a call waits for people, with progress messages, and continues as they approved it", async () => {
   const { send, done } = usual();
   const heard: unknown[] = [];
   const sent = send(400, "bob", { onprogress: (progress: unknown) => heard.push(progress) });
@@ -197,7 +194,7 @@ test("a repeated call after the wait resumes the same review, and its approval w
   expect(done()).toHaveLength(1);
 });
 
-test("a call that the client cancels while people look at it is withdrawn, and not made", async () => {
+test("a call that the client cancels during its review is withdrawn, and not made", async () => {
   const { send, done } = usual();
   const abort = new AbortController();
   const sent = send(250, "cy", { signal: abort.signal });
@@ -209,7 +206,7 @@ test("a call that the client cancels while people look at it is withdrawn, and n
   expect(done()).toEqual([["send_money", { amount_usd: 10, to: "ann" }]]);
 });
 
-test("without a decision nothing is done: a wrong key, no service, arguments that no intent can have", async () => {
+test("without a decision nothing is done: a wrong key, no service, arguments that do not fit an intent", async () => {
   const closed = await governed([], { service: "http://127.0.0.1:9" });
   expect(await closed.send(20)).toMatchObject({ failed: true, texts: [expect.stringContaining("Not decided")] });
   const refused = await governed([], { key: `${org.agent.slice(0, -1)}~` });
@@ -233,7 +230,7 @@ test("a tool that the server does not list is unknown to the client, also before
   expect(await send(20)).toMatchObject({ failed: false });
 });
 
-test("the server does not get the key, and what it says of its tools counts only where it is trusted", async () => {
+test("the server does not get the key, and its statements about tools count only if it is trusted", async () => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const context_file = join(directory, "context.json");
@@ -273,7 +270,7 @@ test("the token of --agent-token-file proves the agent, and is read again for ev
   expect(await client.callTool({ name: "balance" })).toMatchObject({ isError: true });
 });
 
-test("a client that goes leaves no server behind, and calls that hang are recorded as failed", async () => {
+test("a disconnected client leaves no server behind, and hanging calls are recorded as failed", async () => {
   const { client, done, close } = await governed();
   void client.callTool({ name: "hang" }).catch(() => undefined);
   await expect.poll(done).toEqual([["hang", null]]);

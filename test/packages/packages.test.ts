@@ -1,4 +1,3 @@
-/** The contents of the packages that another project installs from `npm pack`. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -12,7 +11,7 @@ interface Manifest {
 }
 
 test.each(["cel", "contract", "sdk"])(
-  "%s: TypeScript's older resolution, which reads no exports, finds the same",
+  "%s: TypeScript's older resolution, which ignores exports, finds the same",
   (name) => {
     const manifest: Manifest = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), "utf8"));
     const { types, default: program } = manifest.exports["."];
@@ -21,7 +20,7 @@ test.each(["cel", "contract", "sdk"])(
 );
 
 test.each(["cel", "contract", "sdk"])(
-  "%s: what a project resolves by conditions of its own is in the package",
+  "%s: files that a project resolves by its own conditions are in the package",
   (name) => {
     const manifest: Manifest = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), "utf8"));
     for (const [condition, target] of Object.entries(manifest.exports["."]))
@@ -29,7 +28,7 @@ test.each(["cel", "contract", "sdk"])(
   },
 );
 
-test("a package holds what was built and no record of the build", () => {
+test("a package holds the build's results and no record of the build", () => {
   const packed = spawnSync(
     "npm",
     ["pack", "--dry-run", "--json", "-w", "@countersign/cel", "-w", "@countersign/contract", "-w", "@countersign/sdk"],

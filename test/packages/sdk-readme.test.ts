@@ -1,4 +1,3 @@
-/** The samples of the client's README, as they stand there, against a service. */
 import { createHmac } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,7 +23,7 @@ afterAll(async () => {
 
 type Sample = (...given: unknown[]) => Promise<unknown>;
 
-/** Returns the exports of the sample that defines `name`, with the service and the client of this test. */
+/** Returns the exports of the sample that defines `name`, with this test's service and client. */
 async function sample(name: string, definition = `async function ${name}(`): Promise<Sample> {
   const readme = await readFile(new URL("../../packages/sdk/README.md", import.meta.url), "utf8");
   const samples = Array.from(readme.matchAll(/```ts\n(.*?)```/gs), ([, text = ""]) => text);
@@ -35,7 +34,7 @@ async function sample(name: string, definition = `async function ${name}(`): Pro
   return (await import(file))[name];
 }
 
-test("an agent pays what it may, waits for people, pays what they made of it, and does not pay what is blocked", async () => {
+test("an agent pays if approved, waits for people, pays the changed amount, and does not pay if blocked", async () => {
   vi.stubEnv("COUNTERSIGN_API_KEY", org.agent);
   const sendMoney = await sample("sendMoney");
   const [admin, reviewer] = [org.admin, org.reviewer].map((api_key) => createClient({ base_url: url, api_key }));
@@ -59,7 +58,7 @@ test("an agent pays what it may, waits for people, pays what they made of it, an
   expect(paid).toEqual([{ amount_usd: 50 }, { amount_usd: 80, to: "x" }]);
 });
 
-test("what an agent was refused is gone through page by page", async () => {
+test("lists an agent's refused actions page by page", async () => {
   vi.stubEnv("COUNTERSIGN_API_KEY", org.admin);
   const blockedOf = await sample("blockedOf");
   const admin = createClient({ base_url: url, api_key: org.admin });
@@ -69,7 +68,7 @@ test("what an agent was refused is gone through page by page", async () => {
   expect(await blockedOf("nobody")).toEqual([]);
 });
 
-test("a guarded function is asked about with what it is described by, and runs", async () => {
+test("a guarded function submits its description, and runs", async () => {
   vi.stubEnv("COUNTERSIGN_API_KEY", org.agent);
   const transfer = await sample("transfer", "const transfer =");
   expect(await transfer({ amount_usd: 1, to: "ann" })).toBe("sent 1 USD to ann");
@@ -80,7 +79,7 @@ test("a guarded function is asked about with what it is described by, and runs",
   });
 });
 
-test("a receiver takes a genuine delivery once and refuses a forged one", async () => {
+test("a receiver accepts a genuine delivery once and refuses a forged one", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   vi.stubEnv("WEBHOOK_SECRET", secret);
   const receive = await sample("receive");

@@ -1,4 +1,4 @@
-/** Laws of `would_approve_if` over the real packs and over generated rules. Source: issue "counterfactuals"; decision 0014. */
+/** Source: decision 0014. */
 import type { ApprovalChange } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { runs, sampleOf } from "../../scripts/property-runs.ts";
 
 type Bag = Record<string, unknown>;
 
-/** Makes a change as a caller would: from its path and value alone. */
+/** Applies changes by path and value alone, as a caller would. */
 function make(input: DecideInput, changes: readonly ApprovalChange[]): DecideInput {
   const content = structuredClone(input.intent.payload?.content ?? {}) as Bag;
   const values: Record<string, Bag> = {};
@@ -51,7 +51,7 @@ function make(input: DecideInput, changes: readonly ApprovalChange[]): DecideInp
 
 const approves = (input: DecideInput): boolean => /^approve/.test(decide(input).content.verdict);
 
-/** All that is promised of one offer. Returns whether there was one. */
+/** Checks every promise about one offer. Returns false if there was no offer. */
 function check(input: DecideInput, label: string): boolean {
   const decided = decide(input);
   const offer = wouldApproveIf(input, decided);
@@ -97,7 +97,7 @@ describe("over the real packs", () => {
     });
   };
 
-  test("every offer holds, none has a needless change, and offers are made", () => {
+  test("every offer is true, none has a needless change, and offers are made", () => {
     let offers = 0;
     let stopped = 0;
     for (const pack of packs) {
@@ -110,12 +110,12 @@ describe("over the real packs", () => {
     expect(offers / stopped).toBeGreaterThan(0.2);
   });
 
-  test("with all packs on at once every offer holds", () => {
+  test("with all packs active every offer is true", () => {
     const all = packs.flatMap((pack) => sourcesOf(pack));
     for (const pack of packs.slice(0, 4)) for (const [label, input] of inputs(pack, all)) check(input, label);
   });
 
-  test("none is offered where the rules withhold it", () => {
+  test("rules can forbid offers", () => {
     for (const pack of packs)
       for (const [label, input] of inputs(pack, sourcesOf(pack, true))) expect(check(input, label), label).toBe(false);
   });
@@ -187,7 +187,7 @@ describe("over generated rules", () => {
     }),
   });
 
-  test("every offer holds, is as small as can be, and comes out the same twice", () => {
+  test("every offer is true, minimal and reproducible", () => {
     let offers = 0;
     fc.assert(
       fc.property(rules, situation, (given, on) => {
@@ -199,7 +199,7 @@ describe("over generated rules", () => {
     expect(offers).toBeGreaterThanOrEqual(Math.floor(runs(20) / 2));
   });
 
-  test("the order of rules and facts never matters, and a rule in the way that withholds leaves nothing to offer", () => {
+  test("the order of rules and facts never matters, and a blocking rule that forbids offers prevents them", () => {
     fc.assert(
       fc.property(rules, situation, (given, on) => {
         const input = inputOf(given, on);

@@ -1,4 +1,4 @@
-/** The laws of deciding over the real packs, all of them on at once. Source: docs/reference/policies.md. */
+/** Laws of deciding with all real packs active. Source: docs/reference/policies.md. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "../../packages/core/src/deciding/decide.ts";
@@ -43,7 +43,7 @@ function inputOf(one: Case, policySet: PolicySet, facts: Case["facts"] = one.fac
   };
 }
 
-/** A case with the facts of another where it has none of its own. */
+/** Returns a case with the other case's facts where it has none. */
 function under(one: Case, other: Case): Case {
   const facts: Record<string, Record<string, unknown>> = {};
   for (const given of [other.facts ?? {}, one.facts ?? {}])
@@ -51,7 +51,7 @@ function under(one: Case, other: Case): Case {
   return { ...one, facts };
 }
 
-/** So that situations arise that nobody thought of. */
+/** Mixes the facts of two cases, to reach untested situations. */
 const situation = fc
   .tuple(fc.constantFrom(...cases), fc.constantFrom(...cases))
   .map(([one, other]) => under(one, other));
@@ -94,7 +94,7 @@ test("a block policy on top never loosens a verdict", () => {
   );
 });
 
-test("facts that grow stale never loosen what a rule says, whichever of them do", () => {
+test("stale facts never loosen a rule, whichever facts are stale", () => {
   const sets = new Map(
     sources.map((source) => [source.document.metadata.name, compilePolicySet({ policies: [source], version: 1 })]),
   );
@@ -116,7 +116,7 @@ test("facts that grow stale never loosen what a rule says, whichever of them do"
   expect(tried).toBeGreaterThan(runs(500) / 2);
 });
 
-test("emergency access goes ahead over the rules that break-glass suppresses, with its review", () => {
+test("emergency access passes the rules that break-glass suppresses, and is reviewed", () => {
   const hipaa = compilePolicySet({ policies: sources.filter(({ pack }) => pack === "hipaa"), version: 1 });
   const emergency = cases.find(({ rule, name }) => rule === "hipaa.break-glass" && name === "emergency read") as Case;
   const content = { emergency: true, record_count: 60 };
@@ -130,10 +130,9 @@ test("emergency access goes ahead over the rules that break-glass suppresses, wi
   expect(decide(inputOf(no_emergency, hipaa)).content.verdict).toBe("escalate");
 });
 
-/** Every case with its own facts, and with those of each other case of its rule beneath them. */
+/** Every case alone, and with the facts of each other case of its rule. */
 const crossed = cases.flatMap((one) => cases.filter(({ rule }) => rule === one.rule).map((other) => under(one, other)));
 
-/** Facts by `category.field`. */
 type Facts = readonly (readonly [category: string, field: string, value: unknown])[];
 
 function listed(facts: Case["facts"]): Facts {
@@ -148,7 +147,6 @@ function nested(facts: Facts): Record<string, Record<string, unknown>> {
   return all;
 }
 
-/** Decides a case in which some facts have long been stale. */
 function verdictOn(one: Case, policySet: PolicySet, fresh: Facts, stale: Facts): string {
   const now_us = parseTimestampUs(one.now) ?? 0;
   const old = nested(stale);
@@ -160,10 +158,7 @@ function verdictOn(one: Case, policySet: PolicySet, fresh: Facts, stale: Facts):
   return decide({ ...inputOf(one, policySet), facts }).content.verdict;
 }
 
-/**
- * Tries every choice of stale facts (the first six facts of a case at most), and says where a rule approves although it
- * would not if some of those facts were fresh and the others had never been given.
- */
+/** Tries every choice of stale facts among the first six of a case. Reports approvals that need a stale fact. */
 function approvedThoughStale(one: Case, policySet: PolicySet): string[] {
   const facts = listed(one.facts).slice(0, 6);
   const chosen = (mask: number) => facts.filter((_, at) => (mask >> at) & 1);
@@ -186,7 +181,7 @@ const alone = new Map(
   sources.map((source) => [source.document.metadata.name, compilePolicySet({ policies: [source], version: 1 })]),
 );
 
-test("no rule approves on stale facts what it would not approve with each of them either fresh or never given", () => {
+test("a rule approves with stale facts only if it would with each of them fresh or missing", () => {
   const seen = new Set<string>();
   const found: string[] = [];
   for (const one of sampleOf(crossed)) {
@@ -199,7 +194,7 @@ test("no rule approves on stale facts what it would not approve with each of the
   expect(seen.size).toBeGreaterThan(runs(1_000) / 2);
 });
 
-test("that holds too where stale facts say whether the law of the rule applies, beside bad news that is stale as well", () => {
+test("the same is true if stale facts say whether the rule's law applies, together with other stale facts", () => {
   const found = new Set<string>();
   let tried = 0;
   for (const one of sampleOf(cases)) {
@@ -217,7 +212,7 @@ test("that holds too where stale facts say whether the law of the rule applies, 
   expect(tried).toBeGreaterThan(runs(500) / 2);
 });
 
-test("that holds for a legal basis under GDPR beside any word on whether GDPR applies", () => {
+test("the same is true for a legal basis under GDPR, whatever is said about the applicability of GDPR", () => {
   const found: string[] = [];
   let tried = 0;
   const frameworks = [undefined, { gdpr: "yes" }, { privacy: { GDPR: "not_applicable" } }, ["gdpr"], ["hipaa"], "junk"];
@@ -240,7 +235,7 @@ test("that holds for a legal basis under GDPR beside any word on whether GDPR ap
   expect(tried).toBe(6 * 5 * 2 * 4 * 2);
 });
 
-/** Facts whose removal turns a block of some case into an approval, with the rules that blocked. */
+/** Lists facts whose removal turns a block into an approval, with the blocking rules. */
 function turnedBy(given: readonly Case[], policySet: PolicySet): string[] {
   const turned = new Set<string>();
   for (const one of given) {
@@ -263,11 +258,10 @@ test("removing a fact never turns a block into an approval, with all packs on", 
 });
 
 /**
- * One pack at a time, where rules accept unknown facts on purpose. Each exception is in its pack's README; another
- * condition would stop actions that the rules allow:
- * - security: "Unknown counts only for high-impact actions"; a mail goes out without known alerts.
- * - ccpa: a person who never refused has no record; `ccpa.opt-out` asks for one before sale and sharing.
- * - pci: the rule is about actions that reach the cardholder data environment, as the fact says.
+ * Rules that accept unknown facts on purpose, when their pack is alone. Each pack's README explains why:
+ * - security: mail is sent if alerts are unknown.
+ * - ccpa: a person who never refused has no record.
+ * - pci: the rule applies only if the fact names the cardholder data environment.
  */
 const where_nothing_known_is_no_reason = [
   "environmental.network_segment: pci.segmentation",
@@ -277,7 +271,7 @@ const where_nothing_known_is_no_reason = [
   "security.prompt_injection_detected: security.prompt-injection",
 ];
 
-test("with one pack on it does so only where the law itself asks whether something is known at all", () => {
+test("with one pack active, removing a fact approves only if the law itself asks whether it is known", () => {
   const turned = packs.flatMap((pack) =>
     turnedBy(
       pack.cases,
@@ -291,7 +285,7 @@ test("with one pack on it does so only where the law itself asks whether somethi
   }
 });
 
-test("a state that is an empty text keeps no call within the hours of every state", () => {
+test("an empty state does not satisfy the calling hours of every state", () => {
   const one = cases.find(({ rule }) => rule === "tcpa.state-hours") as Case;
   const facts = { environmental: { recipient_local_hour: 18, recipient_state: "" } };
   expect(decide(inputOf({ ...one, facts }, alone.get(one.rule) as PolicySet)).content.verdict).toBe("block");

@@ -18,7 +18,7 @@ import { packFiles, packNames, packOf, packText } from "../../packages/core/src/
 const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
 const RULES = PACKS.flatMap(({ pack }) => pack?.rules ?? []);
 
-test("the 17 packs hold the 115 rules of the catalogue and the provenance rules", () => {
+test("the 17 packs contain the catalogue's 115 rules and the provenance rules", () => {
   expect(PACKS.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
   expect(packNames).toHaveLength(17);
   const counts = Object.fromEntries(PACKS.map(({ pack }) => [pack?.name, pack?.rules.length]));
@@ -49,7 +49,6 @@ test("quickstart switches on exactly security and meta", () => {
 });
 
 describe("without any facts", () => {
-  /** Decides one action of each type that the contract lists, with these facts of the category `security` alone. */
   const decided = (names: readonly string[], security: Readonly<Record<string, unknown>> = {}) => {
     const policies = packSources(new Map(names.map((name) => [name, packOf(name)])), names);
     const policySet = compilePolicySet({ policies, version: 1 });
@@ -78,7 +77,7 @@ describe("without any facts", () => {
     expect(missingIn(decisions)).toEqual(startingFacts.map((fact) => `facts.${fact}`));
   });
 
-  test("payments pass once those facts are good, though nothing is known of the account, unless the pack account is on", () => {
+  test("payments pass once those facts are good, with an unknown account, unless the pack account is active", () => {
     const security = Object.fromEntries(startingFacts.map((fact) => [fact.replace("security.", ""), false]));
     const payments = (names: readonly string[]) =>
       decided(names, security).flatMap(({ type, verdict }) => (type.startsWith("payment.") ? [verdict] : []));
@@ -99,14 +98,14 @@ describe.each(packNames)("the pack %s", (folder) => {
   const files = packFiles(folder);
   const { pack } = parsePack(files);
 
-  test("has no red case", () => {
+  test("has no failing case", () => {
     const results = pack === null ? [] : runPackCases(pack);
     const red = results.filter(({ failure }) => failure !== null);
     expect(red.map(({ case: one, failure }) => `${one.rule}, ${one.name}: ${failure}`)).toEqual([]);
     expect(loadPack(files).pack).not.toBeNull();
   });
 
-  test("has for every rule a case that passes and one that does not", () => {
+  test("has a passing and a failing case for every rule", () => {
     for (const rule of pack?.rules ?? []) {
       const expected = (pack?.cases ?? []).filter((one) => one.rule === rule.metadata.name).map((one) => one.expect);
       expect(expected, rule.metadata.name).toContain("approve");
@@ -130,7 +129,7 @@ describe.each(packNames)("the pack %s", (folder) => {
     }
   });
 
-  test("has a README that lists every rule with its citations and says that it is no legal advice", () => {
+  test("has a README with every rule, its citations, and a note that it is no legal advice", () => {
     const readme = packText(folder, "README.md");
     expect(readme).toContain("A starting point for counsel, not legal advice.");
     expect(pack?.description).toContain("A starting point for counsel, not legal advice.");

@@ -1,4 +1,3 @@
-/** docs/reference/policies.md holds what it says: its sample is a policy with green tests, and it names every function there is. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runPolicyTests } from "../../packages/core/src/deciding/run-tests.ts";
@@ -7,7 +6,7 @@ import { checkPolicy } from "../../packages/core/src/policy/check/check.ts";
 
 const page = await readFile(new URL("../../docs/reference/policies.md", import.meta.url), "utf8");
 
-test("the sample is a policy whose tests are green", () => {
+test("the sample policy passes its own tests", () => {
   const [, text = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
   const { document, diagnostics } = checkPolicy(text);
   expect(diagnostics).toEqual([]);
@@ -16,7 +15,7 @@ test("the sample is a policy whose tests are green", () => {
   expect(results.map(({ passed }) => passed)).toEqual([true, true]);
 });
 
-test("the functions that it lists are those of the engine, with as many parameters", () => {
+test("the listed functions are the engine's, with the same number of parameters", () => {
   const listed = Array.from(page.matchAll(/`(\w+)\(([\w, ]*)\)`/g), ([, name = "", given = ""]) => [
     name,
     given.split(",").length,

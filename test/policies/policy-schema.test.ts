@@ -1,4 +1,3 @@
-/** The published schema of the policy document, read by a validator that is not ours. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";

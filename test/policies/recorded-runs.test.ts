@@ -12,7 +12,7 @@ test("the provenance pack stops the recorded attacks and leaves people's own wor
   expect(figures.twins_held).toBeLessThanOrEqual(1.5);
 });
 
-test("the starting packs block none of a newcomer's own runs without facts, and hold as few as packs/README.md says", () => {
+test("without facts, the starting packs block no run of a newcomer's own, and hold as few as packs/README.md says", () => {
   const figures = replayRecording(quickstartPacks, { with_facts: false });
   expect(figures.benign_blocked).toBe(0);
   expect(figures.held).toBeCloseTo(17.08, 2);

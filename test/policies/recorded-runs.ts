@@ -1,4 +1,4 @@
-/** 8,064 recorded tool calls of AgentDojo, decided by packs. Their figures are those of the recording's own scoring. */
+/** 8,064 recorded tool calls of AgentDojo, decided by packs and scored by the recording. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -34,7 +34,10 @@ interface Key {
   readonly is_attack_call: boolean;
 }
 
-/** Shares in percent: of calls, of runs with an attack, of the user's own successful runs, of runs that ask for an attacker's goal. */
+/**
+ * Shares in percent: of calls, of attacked runs, of the user's own successful runs, of runs that ask for an attacker's
+ * goal.
+ */
 export interface RecordedFigures {
   readonly calls: number;
   readonly held: number;
@@ -44,10 +47,10 @@ export interface RecordedFigures {
   readonly twins_held: number;
 }
 
-/** A new membrane's demands on facts. The recorded facts come from agents, so they are only reported. */
+/** The default `facts_from`. The recorded facts come from agents, so they count as reported only. */
 const membrane = { ...plainMembrane, facts_from: factsFromDefault };
 
-/** Decides every recorded call with these packs alone. Without facts they are those of a newcomer who supplies none. */
+/** Decides every recorded call with these packs. `with_facts: false` imitates a newcomer who supplies no facts. */
 export function replayRecording(packs: readonly string[], { with_facts = true } = {}): RecordedFigures {
   const policies = packSources(new Map(packs.map((name) => [name, packOf(name)])), packs);
   const policySet = compilePolicySet({ policies, version: 1 });

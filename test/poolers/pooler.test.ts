@@ -1,4 +1,3 @@
-/** Through a connection pooler in transaction mode, over few sessions of the server (POOLER_URL). */
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createClock } from "../../packages/server/src/edge/clock.ts";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
@@ -30,7 +29,6 @@ beforeAll(async () => {
   return () => other.close();
 });
 
-/** Work of every kind at once, on two nodes. */
 async function work(rounds: number): Promise<unknown[]> {
   const queued = { name: "sum", text: "select $1::int + 1 as sum, pg_backend_pid() as pid" };
   return Promise.all(
@@ -45,7 +43,7 @@ async function work(rounds: number): Promise<unknown[]> {
   );
 }
 
-test("it is known as one, and its few sessions of the server do the work of many of ours", async () => {
+test("it is detected, and its few server sessions do the work of many of ours", async () => {
   const client = await openClient(connection, "test");
   onTestFinished(() => client.end());
   expect(client.pooled).toBe(true);
@@ -67,7 +65,7 @@ test("each transaction sees its own organization only, whatever the session did 
   expect(seen).toEqual(seen.map(() => true));
 });
 
-test("nothing is left in a session for who uses it next", async () => {
+test("nothing is left in a session for its next user", async () => {
   await work(10);
   const client = await openClient(connection, "test");
   onTestFinished(() => client.end());
@@ -92,7 +90,6 @@ test("nothing is left in a session for who uses it next", async () => {
   }
 });
 
-/** The database itself, past the pooler. */
 function past(through: ConnectionOptions): ConnectionOptions {
   const server = new URL(process.env["DATABASE_URL"] ?? "");
   server.pathname = new URL(databaseUrl(through)).pathname;
@@ -143,7 +140,7 @@ describe("decisions", () => {
     expect(await nodes[1]?.tenant(org_id, (query) => query(count, [org_id]))).toEqual([{ stored: 290 }]);
   });
 
-  test("reach the disk by their own commit, whatever the database has for other programs", async () => {
+  test("are durable by their own commit, whatever the database's default is", async () => {
     const session = await openClient(connection, "operator");
     onTestFinished(() => session.end());
     const chosen = async () => {

@@ -1,4 +1,3 @@
-/** The life of one instance with a database in its data directory: starts, ends by signals, commands beside it. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,24 +19,23 @@ function serve() {
   return running;
 }
 
-/** A service that listens. */
 async function serving() {
   const running = serve();
   return { ...running, url: (await running.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "" };
 }
 
-test("a terminal closed during the first start does not cut the process off: it finishes the start and then ends by itself", async () => {
+test("a terminal closed during the first start does not interrupt it: the process finishes the start, then ends", async () => {
   const running = serve();
   await running.printed(/embedded database ready/);
-  // A closed terminal's shell and the system send one each.
+  // Both the closing shell and the system send the signal.
   for (let time = 0; time < 2; time += 1) running.process.kill("SIGHUP");
   const { code, stdout } = await running.finished;
-  // Null: the signal ended it. Not asked for 0, which a starved machine turns into 1 ("not done after 10 s").
+  // Null would mean that the signal killed it. A busy machine may exit with 1 ("not done after 10 s").
   expect(code).not.toBeNull();
   expect(stdout).toMatch(/listening on http/);
 });
 
-test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file, secrets are there after the next start", async () => {
+test("SIGTERM and Ctrl-C end it with 0; decisions, and secrets under a replaced key file, survive the next start", async () => {
   const created = await cli("keys", "create", "--role", "admin", "--name", "first");
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^svc_live_org_[0-9A-Za-z]{38}\n$/) });
   const headers = { "x-api-key": created.stdout.trim(), "content-type": "application/json" };
@@ -49,14 +47,13 @@ test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file,
   const { intent_id } = await post(`${first.url}/v1/intents`, {
     intent: { agent: { id: "a" }, action: { verb: "look" } },
   });
-  // Its secret is sealed.
   await post(`${first.url}/v1/escalations/webhooks`, { url: "http://127.0.0.1:48080/" });
   await commandsBeside(first.url);
   const former = await keyOf("master.key");
   const refused = await cli("secrets", "replace-key-file");
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
   expect(await keyOf("master.key")).toBe(former);
-  // A signal to a process group arrives twice: by itself, and as npm forwards it.
+  // A signal to a process group arrives twice: directly, and forwarded by npm.
   for (let time = 0; time < 2; time += 1) first.process.kill("SIGTERM");
   expect((await first.finished).code).toBe(0);
 
@@ -79,7 +76,6 @@ test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file,
   expect((await second.finished).code).toBe(0);
 });
 
-/** Commands while the service runs on the data directory: some work through its database, some are refused. */
 async function commandsBeside(url: string): Promise<void> {
   const doctor = await runCli(["doctor"], { ...settings, PORT: new URL(url).port });
   expect(doctor.stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);

@@ -1,4 +1,3 @@
-/** Replaces the master key from the command line: status, an interrupted reseal that resumes, doctor. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +16,6 @@ const [id_a, id_b, id_c] = [key_a, key_b, key_c].map(masterKeyId);
 const text = (...keys: Buffer[]) => keys.map((key) => key.toString("base64")).join(",");
 const webhooks = 250;
 
-/** A database with webhooks that are sealed with the first key, and the command line on it. */
 async function sealedDatabase() {
   const { db, connection } = await testDatabase();
   const sealer = createSealer(key_a);
@@ -50,7 +48,7 @@ function showsNoKey({ stdout, stderr }: Omit<CliResult, "code">): void {
   expect(stdout + stderr).not.toContain("secret of");
 }
 
-test("reseal killed in the middle loses nothing; run again it goes on; status tells when the former key may go", async () => {
+test("a killed reseal loses nothing and resumes; status says when the former key may be removed", async () => {
   const { connection, env, stored, count } = await sealedDatabase();
   const settings = env(key_b, key_a);
   const before = await runCli(["secrets", "status", "--json"], settings);
@@ -58,7 +56,7 @@ test("reseal killed in the middle loses nothing; run again it goes on; status te
   const needed = await runCli(["secrets", "status"], settings);
   expect(needed).toMatchObject({ code: 0, stdout: expect.stringContaining(`The master key ${id_a} is still needed`) });
 
-  // Somebody else holds a row that comes late, so the killed run cannot have been through.
+  // Locks a late row, so that the killed run cannot have finished.
   const holder = await openClient(connection, "countersign test");
   await holder.query("begin; set local app.org = '*'; select from webhooks where webhook_id = 'wh_200' for update");
   const cut = startCli(["secrets", "reseal", "--batch", "20"], settings);
@@ -124,7 +122,7 @@ test("status, reseal, doctor and every start report a missing key, and change no
   expect(batch).toMatchObject({ code: 1, stderr: expect.stringContaining("give a whole number from 1 to 1000.") });
 });
 
-test("a key file is not replaced where the master key is a setting, nor beside a service that cannot be seen", async () => {
+test("a key file is not replaced if the master key is a setting, or if a service may run unseen", async () => {
   const data_dir = await mkdtemp(join(tmpdir(), "countersign-key-"));
   onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
   await writeFile(join(data_dir, "master.key"), `${text(key_b)}\n`, { mode: 0o600 });

@@ -1,4 +1,3 @@
-/** The start's report on open mode. */
 import { expect, test } from "vitest";
 import { createLog } from "../../packages/server/src/edge/log.ts";
 import { readConfig } from "../../packages/server/src/edge/start/config.ts";
@@ -7,7 +6,7 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 
 const database = await testDatabase();
 
-/** Everything that a node logged from its start to its end; in between `meanwhile` worked with it. */
+/** Starts a node, runs `meanwhile` with it, stops it, and returns everything it logged. */
 async function started(
   meanwhile: (url: string) => Promise<void> = async () => undefined,
   more: Record<string, string> = {},
@@ -26,7 +25,7 @@ test.each([
   ["declared", { COUNTERSIGN_TRUST_PROXY: "127.0.0.0/8" }],
   ["known by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
 ])(
-  "behind a proxy that is %s the start says that there is no open mode, and how the first key is made",
+  "behind a proxy that is %s the start says that there is no open mode, and how to create the first key",
   async (_name, more) => {
     const said = await started(async (url) => {
       expect((await fetch(`${url}/v1/api-keys`)).status).toBe(401);
@@ -36,7 +35,7 @@ test.each([
   },
 );
 
-test("while open mode is on every start warns of it; from the first key on none does", async () => {
+test("every start warns of open mode until the first key exists", async () => {
   const warning = /"level":"warn".*"org_id":"org_local".*OPEN MODE/;
   expect(await started()).toMatch(warning);
   const key = JSON.stringify({ role: "admin" });

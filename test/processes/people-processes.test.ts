@@ -1,4 +1,3 @@
-/** Reviews and overrides across processes: nodes of one database, killed midway. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +9,7 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 const database = await testDatabase();
 const { db } = database;
 
-/** A process of the service on the file's database, to be killed. The nodes that go on are in the process of the test. */
+/** Starts a process that the test will kill. The surviving nodes run in the test's process. */
 async function service() {
   const dir = await mkdtemp(join(tmpdir(), "people-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
@@ -26,7 +25,6 @@ async function service() {
   return { url, ...running };
 }
 
-/** The answer, or null where the process is gone. */
 async function call(url: string, method: string, path: string, key: string | null, body?: unknown) {
   const headers = { ...(key === null ? {} : { "X-API-Key": key }), "Content-Type": "application/json" };
   try {
@@ -38,7 +36,6 @@ async function call(url: string, method: string, path: string, key: string | nul
   }
 }
 
-/** A live organization whose membrane has these settings, with keys made through the service. */
 async function organization(url: string, settings: object) {
   const about = { org_name: "Test", email: "a@example.com", description: "A test" };
   const made = (await call(url, "POST", "/v1/onboarding/quickstart", null, about))?.json;
@@ -51,7 +48,7 @@ async function organization(url: string, settings: object) {
 }
 const body = { intent: { agent: { id: "a" }, action: { verb: "pay" }, payload: { content: { amount: 5 } } } };
 
-test("a time limit that runs out while no process runs ends the review once, and as it would have", async () => {
+test("a review that times out while no process runs ends once, with the normal outcome", async () => {
   const first = await service();
   const escalation = { timeout_seconds: 1, on_timeout: "block", reviewers: [], quorum: 1 };
   const org = await organization(first.url, { default_verdict: "escalate", escalation });
@@ -89,7 +86,7 @@ test("an override approves once although a process is killed among 60 retries on
   const told = (await Promise.all(retries)).filter(
     (each) => (each?.json?.decision?.human_override_id ?? null) !== null,
   );
-  // Nobody may know of a killed process's last commit, but the override is spent.
+  // The killed process's last commit may be unanswered, but it spent the override.
   await call(two.url, "POST", "/v1/intents", org.agent, body);
   const rows = await db.query<{ intent_id: string }>(
     "select intent_id from intents where org_id = $1 and decision ->> 'human_override_id' = $2",

@@ -1,4 +1,4 @@
-/** A service of two worker processes: one port, one count of rates, and nobody misses a worker. Source: docs/how-to/scale.md. */
+/** Source: docs/how-to/scale.md. */
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
-/** The status of a request on a connection of its own, which goes to whichever worker is next; 0: there was no answer. */
+/** Returns the status of a request on a new connection, which any worker may get. 0: no answer. */
 function ask(path: string, body?: object): Promise<number> {
   return new Promise((resolve) => {
     const headers = { "X-API-Key": key, "Content-Type": "application/json", Connection: "close" };
@@ -46,7 +46,7 @@ function ask(path: string, body?: object): Promise<number> {
   });
 }
 
-/** The workers: the children that run the same program. The database is another. */
+/** The children that run the same program. The database is a different one. */
 async function workers(): Promise<number[]> {
   const { pid } = running.process;
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ").map(Number);
@@ -54,7 +54,7 @@ async function workers(): Promise<number[]> {
   return children.filter((_, at) => programs[at]?.includes("\0serve"));
 }
 
-test("they count one rate together, and tell their metrics as one", async () => {
+test("they share one rate count and one set of metrics", async () => {
   expect(await workers()).toHaveLength(2);
   const intent = { agent: { id: "a" }, action: { verb: "look" } };
   const statuses = await Promise.all(Array.from({ length: 40 }, () => ask("/v1/intents", { intent })));
@@ -65,11 +65,11 @@ test("they count one rate together, and tell their metrics as one", async () => 
   expect(counted.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(40);
 });
 
-test("one that is killed is replaced, and the other one serves meanwhile", async () => {
+test("a killed worker is replaced, while the other one serves", async () => {
   const [killed = 0, other = 0] = await workers();
   process.kill(killed, "SIGKILL");
   await running.printed(/a worker ended; another one starts/);
-  // A connection that the killed one had just been given is lost.
+  // A connection already assigned to the killed worker is lost.
   await expect.poll(() => ask("/healthz"), patience).toBe(200);
   await expect.poll(async () => (await workers()).filter((pid) => pid !== killed), patience).toHaveLength(2);
   expect(await workers()).toContain(other);
@@ -100,7 +100,7 @@ test("they end when the process that started them is killed", async () => {
   await expect.poll(() => left.filter((pid) => existsSync(`/proc/${pid}`)), patience).toEqual([]);
 });
 
-test("a start that is refused says why once, and leaves no process", async () => {
+test("a refused start says why once, and leaves no process", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -1,4 +1,3 @@
-/** Why attempts fail: every receiver that misbehaves, the reason in the record, and the closed list of all reasons. */
 import { readFileSync } from "node:fs";
 import { deliveryFailureText, deliveryFailureTexts } from "@countersign/core";
 import fc from "fast-check";
@@ -16,13 +15,12 @@ import { type Arranged, hostileCases, hostileClient } from "./hostile-receivers.
 const clock = createClock();
 const sealer = createSealer(Buffer.alloc(32, 1));
 const ids = { org_id: "org_1", webhook_id: "wh_1" };
-/** Every reason, its sentence, and the cases that provoke it. */
 const golden: { failure: string; text: string; provoked_by: string[] }[] = JSON.parse(
   readFileSync(new URL("../data/delivery-failures.json", import.meta.url), "utf8"),
 );
 const contract_timeout_ms = 10_000;
 
-/** Time passes when the test says so. */
+/** Timers that fire only when the test says so. */
 function handTimers() {
   const waits: { wait_ms: number; run: () => void; cancelled: boolean }[] = [];
   return {
@@ -37,7 +35,6 @@ function handTimers() {
   };
 }
 
-/** Makes the attempt that a lease permits; returns what is recorded of it. */
 async function attempt({ url, client = {}, number = 1, untilLate, ...arranged }: Arranged) {
   const timers = handTimers();
   const httpOut = createHttpOut({ resolve: resolveToLoopback, ...hostileClient, ...client, after: timers.after });
@@ -50,7 +47,7 @@ async function attempt({ url, client = {}, number = 1, untilLate, ...arranged }:
   const attempting = attemptDelivery({ clock, sealer, httpOut }, leased);
   if (untilLate !== undefined) {
     await untilLate();
-    // One limit for the whole attempt, and the contract's; nothing that the receiver does sets it back.
+    // One limit covers the whole attempt. Nothing that the receiver does resets it.
     expect(timers.waits.map(({ wait_ms }) => wait_ms)).toEqual([contract_timeout_ms]);
     timers.waits[0]?.run();
   }
@@ -76,17 +73,17 @@ describe("the list of reasons", () => {
     provoked_by: hostileCases.filter((each) => each.failure === failure).map(({ title }) => title),
   }));
 
-  test("is that of the data file, and every one was provoked above", () => {
+  test("equals the data file, and each was provoked above", () => {
     expect(inCode).toEqual(golden);
     expect(golden.filter(({ provoked_by }) => provoked_by.length === 0)).toEqual([]);
   });
 
-  test("tells them apart: titles and sentences are unique", () => {
+  test("has unique titles and sentences", () => {
     expect(new Set(hostileCases.map(({ title }) => title)).size).toBe(hostileCases.length);
     expect(new Set(golden.map(({ text }) => text)).size).toBe(golden.length);
   });
 
-  test("holds every error that there can be", () => {
+  test("covers every possible error", () => {
     const templates = golden
       .filter(({ failure }) => failure !== "refused")
       .map(({ text }) => new RegExp(`^${text.replace(/[.()]/g, "\\$&").replace(/\{\w+\}/g, ".+")}$`));
@@ -103,7 +100,7 @@ describe("the list of reasons", () => {
     );
   });
 
-  test("a sentence is never recorded with a hole in it", () => {
+  test("a sentence is never recorded with a missing value", () => {
     expect(() => deliveryFailureText("redirected", {})).toThrow("needs its status");
   });
 });
@@ -118,7 +115,7 @@ describe("a receiver that takes the event", () => {
     expect(outcomes).toMatchObject([{ response_status: status, error: null }]);
   });
 
-  test("in the last moment: delivered, and the end of its time changes nothing any more", async () => {
+  test("in the last moment: delivered, and the later timeout changes nothing", async () => {
     const receiver = await testReceiver((response) => response.writeHead(200).end());
     const { settlement, timers } = await attempt({ url: receiver.url });
     timers.waits[0]?.run();
@@ -156,11 +153,11 @@ describe("a receiver that takes the event", () => {
     });
     expect((await taken({ url: receiver.url })).status).toBe("delivered");
     await expect.poll(() => closed).toBe(true);
-    // 64 KiB are read; the rest stays in the buffers of two sockets and of TLS.
+    // The service reads 64 KiB; the rest stays in socket and TLS buffers.
     expect(written).toBeLessThan(32 * 1024 ** 2);
   });
 
-  test("and says nothing after its head: is cut off when its second for the rest is over", async () => {
+  test("and stops after its head: is cut off after the second allowed for the body", async () => {
     let closed = false;
     const close = () => {
       closed = true;
@@ -180,13 +177,13 @@ describe("a receiver that takes the event", () => {
     await expect.poll(() => closed).toBe(true);
   });
 
-  test("at the second of two addresses, when nobody listens at the first: delivered", async () => {
+  test("at the second of two addresses, if nothing listens at the first: delivered", async () => {
     const receiver = await testReceiver();
     const resolve = async () => ["127.0.0.2", "127.0.0.1"];
     expect((await taken({ url: receiver.url, client: { resolve } })).status).toBe("delivered");
   });
 
-  test("whose name leads elsewhere by the time of the connection: is the one that was judged", async () => {
+  test("whose name resolves differently at connection time: gets it at the checked address", async () => {
     const receiver = await testReceiver();
     let lookups = 0;
     const resolve: HttpOutOptions["resolve"] = async () => (lookups++ === 0 ? ["127.0.0.1"] : ["10.0.0.1"]);

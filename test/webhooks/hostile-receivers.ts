@@ -1,4 +1,4 @@
-/** Receivers that misbehave in every way that has a recorded reason: real sockets, real TLS, a real name server. */
+/** Receivers with every recorded kind of failure: real sockets, real TLS, a real name server. */
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
@@ -11,21 +11,17 @@ import { strangeCertificates, testCertificates } from "../../packages/server/src
 import { type NameAnswer, testNameServer } from "../../packages/server/src/testing/network/name-server.ts";
 import { type AnswerWith, testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 
-/** A case's replacements of the defaults. */
 export interface Arranged {
   readonly url: string;
   readonly client?: Partial<HttpOutOptions>;
-  /** In place of the service's. */
   readonly sealer?: ReturnType<typeof createSealer>;
-  /** The number that the claim permits. */
   readonly number?: number;
-  /** Resolves when the attempt's time may be over; absent: it never is. */
+  /** Resolves when the attempt's time may end; absent: it never ends. */
   readonly untilLate?: () => Promise<void>;
-  /** Requests and connections that must not have happened by the end. */
+  /** Counts requests and connections that must not happen. */
   readonly nothingReached?: () => number;
 }
 
-/** A receiver, and the reason in the record afterwards. */
 export interface HostileCase {
   readonly title: string;
   readonly failure: DeliveryFailure;
@@ -55,10 +51,9 @@ async function listening(server: ReturnType<typeof createServer>): Promise<strin
   return `https://${name}:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Without TLS. */
 const plain = (onConnection: (socket: Socket) => void) => listening(createServer(onConnection));
 
-/** With TLS, and below HTTP: `behave` is called with the first bytes of the request. */
+/** With TLS, below HTTP: calls `behave` with the first bytes of the request. */
 const secure = (behave: (socket: Socket) => void, options: TlsOptions = {}) =>
   listening(
     createTlsServer({ ...testCertificates().good, ...options }, (socket) => {
@@ -66,7 +61,7 @@ const secure = (behave: (socket: Socket) => void, options: TlsOptions = {}) =>
     }),
   );
 
-/** Sends its text again and again; late once it was sent ten times. */
+/** Repeats its text. The attempt's time ends after ten repeats. */
 function dripping(first: string, drop: string) {
   return async (): Promise<Arranged> => {
     let drops = 0;
@@ -82,7 +77,7 @@ function dripping(first: string, drop: string) {
   };
 }
 
-/** Late as soon as the receiver has what it will never answer. */
+/** Never answers. The attempt's time ends when the receiver is reached. */
 function silent(after: "connecting" | "asking") {
   return async (): Promise<Arranged> => {
     let reached = false;
@@ -142,7 +137,6 @@ const head = "HTTP/1.1 200 OK\r\n";
 const hints = "HTTP/1.1 103 Early Hints\r\n";
 const ok = `${head}Content-Length: 0\r\n\r\n`;
 
-/** Every case; together they provoke every reason there is. */
 export const hostileCases: readonly HostileCase[] = [
   { title: "never answers", failure: "out_of_time", values: { seconds: 10 }, arrange: silent("asking") },
   {
@@ -180,7 +174,7 @@ export const hostileCases: readonly HostileCase[] = [
     arrange: async () => ({ url: await plain((socket) => socket.resetAndDestroy()) }),
   },
   {
-    title: "is not there",
+    title: "does not listen",
     failure: "connection_refused",
     async arrange() {
       const receiver = await testReceiver();
@@ -189,22 +183,22 @@ export const hostileCases: readonly HostileCase[] = [
     },
   },
   {
-    title: "is an address that no connection leads to",
+    title: "is an unreachable address",
     failure: "no_route",
     arrange: refusedBefore(() => "https://224.0.0.1/", [], {
       rules: { allow_http: false, allow_networks: networkList(["224.0.0.0/4"]) },
     }),
   },
   {
-    title: "has an address that no connection leads to",
+    title: "has an unreachable address",
     failure: "no_route",
-    // TCP has no connections with a group of hosts.
+    // TCP cannot connect to a multicast group.
     arrange: refusedBefore(() => `https://${name}/`, ["224.0.0.1"], {
       rules: { allow_http: false, allow_networks: networkList(["224.0.0.0/4"]) },
     }),
   },
   {
-    title: "fails in a way nobody has heard of",
+    title: "fails with an unknown error",
     failure: "connection_failed",
     values: { code: "EUNHEARDOF" },
     async arrange() {
@@ -236,7 +230,7 @@ export const hostileCases: readonly HostileCase[] = [
     arrange: certified(() => testCertificates().expired),
   },
   {
-    title: "has a certificate from 2090 on",
+    title: "has a certificate that is valid from 2090",
     failure: "certificate_not_yet_valid",
     arrange: certified(
       () => strangeCertificates().not_yet_valid,
@@ -259,7 +253,7 @@ export const hostileCases: readonly HostileCase[] = [
     arrange: certified(() => strangeCertificates().with_authority),
   },
   {
-    title: "keeps its authority's certificate to itself",
+    title: "does not send its authority's certificate",
     failure: "certificate_chain_incomplete",
     arrange: certified(() => strangeCertificates().good),
   },
@@ -319,7 +313,7 @@ export const hostileCases: readonly HostileCase[] = [
   { title: "has a name server that answers nonsense", failure: "name_server_failed", arrange: named("garbled") },
   { title: "has a name server that refuses", failure: "name_server_refused", arrange: named("refused") },
   {
-    title: "has a name that leads inside",
+    title: "has a name that resolves to a private address",
     failure: "refused",
     values: { sentence: `${name} leads to 127.0.0.1, which is a loopback address.` },
     arrange: refusedBefore((port) => `https://${name}:${port}/`, ["127.0.0.1"], {
@@ -333,13 +327,13 @@ export const hostileCases: readonly HostileCase[] = [
     arrange: refusedBefore((port) => `https://${name}:${port}/`, ["127.0.0.1", "10.0.0.1"]),
   },
   {
-    title: "has an address inside in place of a name",
+    title: "has a private address instead of a name",
     failure: "refused",
     values: { sentence: "10.0.0.1 is a private address." },
     arrange: refusedBefore((port) => `https://10.0.0.1:${port}/`, []),
   },
   {
-    title: "has a secret that another master key sealed",
+    title: "has a secret sealed with another master key",
     failure: "secret_not_readable",
     async arrange() {
       const receiver = await testReceiver();
@@ -347,7 +341,7 @@ export const hostileCases: readonly HostileCase[] = [
     },
   },
   {
-    title: "was being asked a third time when the service stopped",
+    title: "was in its third attempt when the service stopped",
     failure: "interrupted",
     async arrange() {
       const receiver = await testReceiver();
@@ -356,5 +350,4 @@ export const hostileCases: readonly HostileCase[] = [
   },
 ];
 
-/** Defaults of every case: trusted authorities and name resolution. */
 export const hostileClient: HttpOutOptions = { rules: loopback, ca: testCertificates().ca };

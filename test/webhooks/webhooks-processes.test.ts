@@ -1,4 +1,3 @@
-/** Webhooks across processes: the service killed in the middle, the listener of the command line, the example receiver. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -25,10 +24,10 @@ async function folder(): Promise<string> {
   return dir;
 }
 
-/** The master key of all services of this file: one opens what another sealed. */
+/** Shared by all services of this file, so that one opens what another sealed. */
 const master_key = Buffer.alloc(32, 7);
 
-/** A process of the service on the file's database, to be killed. It may call receivers on this machine. */
+/** Starts a process that the test will kill. It may call receivers on this machine. */
 async function service(data_dir: string) {
   const running = startCli(["serve"], {
     PORT: "0",
@@ -44,7 +43,7 @@ async function service(data_dir: string) {
   return { url, client: createClient({ base_url: url }), ...running };
 }
 
-/** Another node on the file's database, in the process of the test; as `service`, but nobody kills it. */
+/** Same as `service`, but in the test's process and never killed. */
 async function node() {
   const rules = { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) };
   const httpOut = createHttpOut({ rules });
@@ -59,7 +58,6 @@ const kill = async (running: Awaited<ReturnType<typeof service>>) => {
   await running.finished;
 };
 
-/** Records the ids of deliveries, and answers each as set. */
 async function receiver(answer: (number: number) => number | "hold" | Promise<number>) {
   const received: string[] = [];
   const server = createServer((request, response) => {
@@ -93,14 +91,13 @@ const postpone = (...delivery_ids: string[]) =>
     [delivery_ids],
   );
 
-/** Makes these deliveries due now. */
 const passTime = (...delivery_ids: (string | undefined)[]) =>
   database.db.query(
     "update deliveries set due_at = clock_timestamp() where delivery_id = any($1) and status = 'pending'",
     [delivery_ids],
   );
 
-/** Keeps all other sessions from writing to the deliveries, as long as `release` was not called. */
+/** Blocks all other sessions from writing deliveries until `release`. */
 async function holdDeliveries() {
   const holder = await openClient(database.connection, "test of a crash");
   onTestFinished(() => holder.end());
@@ -119,7 +116,7 @@ const sessions = async () => {
   return rows;
 };
 
-test("killed, the service loses no delivery: another node resumes each at its time, under the same id", async () => {
+test("a killed service loses no delivery: another node resumes each on time, under the same id", async () => {
   let settle: (status: number) => void = () => undefined;
   const settled = new Promise<number>((resolve) => {
     settle = resolve;
@@ -138,7 +135,7 @@ test("killed, the service loses no delivery: another node resumes each at its ti
   const endedIs = (hook: (typeof hooks)[0], attempts: number) =>
     expect.poll(async () => (await stateOf(idOf(hook)))?.ended, { interval: 20 }).toBe(attempts);
 
-  // The waits after the attempts are 5 s and 25 s; three failures end it, and a retry by hand is a delivery of its own.
+  // Waits after attempts are 5 s and 25 s. The third failure is final, and a manual retry is a new delivery.
   const failures = [failed_once, failing, retried];
   for (const hook of failures) await endedIs(hook, 1);
   expect((await stateOf(idOf(failed_once)))?.wait_s).toBeGreaterThan(4.9);
@@ -154,7 +151,7 @@ test("killed, the service loses no delivery: another node resumes each at its ti
   const { delivery_id: retry } = await first.client.retryDelivery(idOf(retried));
   await expect.poll(() => retried.received.at(-1), { interval: 20 }).toBe(retry);
 
-  // From here on it can neither settle an attempt nor dispatch an event; it answers an intent, and is killed.
+  // From here on the node can neither settle attempts nor dispatch events.
   const pending = [...[held, answered, failed_once, failing].map(idOf), retry];
   await postpone(...pending);
   const states = async () => {
@@ -174,11 +171,11 @@ test("killed, the service loses no delivery: another node resumes each at its ti
     (await sessions()).filter(({ query }) => /\bdeliveries\b/.test(query) && !query.includes("lock table"));
   for (const { pid } of await left_behind()) await deliveries.query("select pg_terminate_backend($1)", [pid]);
   await expect.poll(left_behind).toEqual([]);
-  // Not dispatched: then the event would be gone.
+  // Dispatching would have deleted the event.
   expect(await database.db.query("select from events where intent_id = $1", [intent_id])).toHaveLength(1);
   await deliveries.release();
 
-  // The other node dispatches what was left, and leaves alone what is not due.
+  // The other node dispatches the remaining event and leaves deliveries that are not due.
   const second = await node();
   const later = (hook: (typeof hooks)[0]) => hook.received.filter((id) => ![...pending, idOf(hook)].includes(id));
   await expect.poll(() => hooks.slice(0, 3).map((hook) => later(hook).length)).toEqual([1, 1, 1]);
@@ -235,7 +232,7 @@ test("`countersign webhooks listen` registers itself, prints genuine deliveries,
   await running.stop();
 });
 
-test("`countersign webhooks listen` prints no character of an event that controls, hides or reorders, and loses none", async () => {
+test("`countersign webhooks listen` escapes control, hidden and reordering characters of events, and loses none", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const listener = beginCli(["webhooks", "listen", "--secret", secret]);
   const [, address = ""] = await listener.printed(/listening on (\S+);/);
@@ -264,7 +261,7 @@ test("`countersign webhooks listen` ends with the reader of its output", async (
   expect((await listener.finished).code).toBe(1);
 });
 
-test("the example receiver takes a genuine delivery once, refuses a forged one, and outlives work that fails", async () => {
+test("the example receiver accepts a genuine delivery once, refuses a forged one, and survives failed work", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const { PATH = "" } = process.env;
   const failing = `const { log } = console; console.log = (line) => { log(line); if (line.startsWith("dlv_1")) throw new Error("no room"); }`;

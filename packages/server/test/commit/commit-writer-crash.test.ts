@@ -1,4 +1,4 @@
-/** Commits are executed before they are on disk, and answered after: what was answered outlives a server that is killed. */
+/** Answered commits survive a killed server. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,15 +19,14 @@ import { whenFileIsDone } from "../../src/testing/when-file-is-done.ts";
 
 const parent = await mkdtemp(join(tmpdir(), "cs-"));
 whenFileIsDone(() => rm(parent, { recursive: true, force: true }));
-// Made once: to make a database takes longer than one of these tests.
+// Created once, because creating a database takes longer than a test.
 const server = await startEmbedded({ data_dir: join(parent, "data") }, silentLog);
 whenFileIsDone(() => server.stop());
 await migrate(server.connection, silentLog);
 
-/** Kills of a session and of the server take turns. */
 const kills = Math.max(2, runs(4));
 
-// One caller alone, or a quick disk: then each commit flushes the log itself.
+// With one caller or a quick disk, each commit flushes the log itself.
 test.each([
   [32, "slow", 0],
   [32, "quick", Number.POSITIVE_INFINITY],
@@ -42,7 +41,7 @@ test.each([
     const org_id = ids.next("organization");
     await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11"));
     const connect = connectCommit(server.connection, { quick_flush_ms });
-    // Longer than any restart, because a caller with `unavailable` would know nothing.
+    // Longer than any restart, because `unavailable` says nothing about the outcome.
     const writer = createCommitWriter({ connect, log: silentLog, clock, timers, give_up_ms: 120_000 });
 
     const answered: string[] = [];
@@ -57,7 +56,7 @@ test.each([
     for (let kill = 0; kill < kills; kill++) {
       const before = answered.length;
       await expect.poll(() => answered.length).toBeGreaterThan(before + 10 * callers);
-      // A session's death makes the server forget all of the log that is not yet written, and go on.
+      // A killed session makes the server drop the unwritten log and recover.
       const [session] = await db.query<{ pid: number }>(
         "select pid from pg_stat_activity where application_name = 'countersign commit writer' order by pid limit 1",
       );

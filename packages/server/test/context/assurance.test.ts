@@ -1,4 +1,4 @@
-/** Who vouches for a fact, and what counts of it. Source: docs/decisions/0040. */
+/** Source: docs/decisions/0040. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -18,7 +18,7 @@ const unknownOf = ({ decision }: { decision: { reasons: { unknown_facts: unknown
 const path = "facts.organizational.delegation_limit_usd";
 
 describe("facts_from", () => {
-  test("a new membrane counts what admins, operators and hosts send about identity and limits, and not an agent's word", async () => {
+  test("a new membrane counts facts from admins, operators and hosts about identity and limits, but not from agents", async () => {
     const own = await live();
     await own.rule("within", within);
     const agent = await own.submit(await own.key("agent"), limit(1_000));
@@ -27,11 +27,10 @@ describe("facts_from", () => {
     expect(agent.decision.reasons[0].message).toContain("a source that does not count here");
     for (const key of [own.admin, await own.key("operator"), await own.key("host", "a1")])
       expect((await own.submit(key, limit(1_000))).decision.verdict).toBe("approve");
-    // An agent's own statement counts if it is to the agent's disadvantage.
     expect((await own.submit(await own.key("agent"), limit(100))).decision.verdict).toBe("block");
   });
 
-  test("membranes and policies say what counts; the stricter of them wins, and a stored value is never bettered", async () => {
+  test("membranes and policies say what counts; the stricter wins, and nothing improves a stored value", async () => {
     const own = await live();
     const agent = await own.key("agent");
     await own.membrane({ facts_from: {} });
@@ -64,7 +63,7 @@ describe("facts_from", () => {
 });
 
 describe("assurance of facts", () => {
-  test("an intent shows it, and membranes that existed before ask for none", async () => {
+  test("an intent shows it, and older membranes do not require it", async () => {
     const own = await live();
     await own.store("org", { security: { siem_ref: "s" } });
     const made = await own.submit(await own.key("host", "a1"), { identity: { clearance_status: "c" } });
@@ -81,7 +80,7 @@ describe("assurance of facts", () => {
     expect(column_default).toBe("'{}'::json");
   });
 
-  test("no respelling of an agent's id reaches its stored facts or leaves them behind", async () => {
+  test("another spelling of an agent's id neither reaches nor avoids its stored facts", async () => {
     const own = await live();
     await own.rule("within", { ...within, on_unknown: "skip" });
     await own.rule("known", { require: "has(facts.organizational.delegation_limit_usd)", effect: "escalate" });
@@ -98,12 +97,11 @@ describe("assurance of facts", () => {
     expect(unknownOf({ decision: reached })).toEqual([{ path, reason: "other_spelling" }]);
     expect((await asks("straße-ａ1")).verdict).toBe("approve");
     expect((await asks("b1", 1_000)).verdict).toBe("approve");
-    // An id with facts of its own has nothing to do with another spelling.
     await own.store("agents/STRASSE-A1", limit(600));
     expect((await asks("STRASSE-A1")).verdict).toBe("approve");
   });
 
-  test("nor of a target", async () => {
+  test("the same is true for a target", async () => {
     const own = await live();
     await own.rule("frozen", {
       when: "facts.entity_state.account_status == 'frozen'",
@@ -126,7 +124,7 @@ describe("assurance of facts", () => {
 });
 
 describe("a key of role host", () => {
-  test("is bound to an agent, submits for it, sees its own, and may do nothing else", async () => {
+  test("is bound to an agent, submits for it, sees its own intents, and may do nothing else", async () => {
     const own = await live();
     const make = (body: object) => own.ask("POST", "/api-keys", { role: "host", ...body });
     for (const bindings of [undefined, null, { forbid_shadow: true }])

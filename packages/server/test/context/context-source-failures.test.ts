@@ -1,4 +1,4 @@
-/** Context sources that fail or are slow, on a whole node with real HTTPS: nobody else notices. Source: docs/decisions/0015. */
+/** Source: docs/decisions/0015. */
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -23,9 +23,7 @@ import { call } from "../../src/testing/nodes/http-node.ts";
 import type { Reviewed } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
-/**
- * The node's clock is stopped, so that a slow machine uses up no query's time. Short time limits run on real timers.
- */
+/** Does not move, so that no query runs out of time. Short time limits run on real timers. */
 const now_us = Date.now() * 1000;
 let url: string;
 beforeAll(async () => {
@@ -34,13 +32,12 @@ beforeAll(async () => {
 const pulling = (base = url) => pullingOn(database, base);
 const outcome = (org: Reviewed, made: Parameters<typeof outcomeOn>[1], at = url) => outcomeOn(org, made, at);
 
-describe("a source that gives nothing makes facts missing, says why, and is never the agent's error:", () => {
+describe("a source without an answer makes facts missing, with a reason, and never fails the agent's request:", () => {
   let org: Awaited<ReturnType<typeof pulling>>;
   beforeAll(async () => {
     org = await pulling();
   });
 
-  /** Every registration starts without earlier failures, so one organization serves all of these tests. */
   async function failing(to: Receiver | string, reason: string, timeout_ms?: number) {
     await org.register(to, timeout_ms);
     const made = await org.submit();
@@ -78,13 +75,13 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     await failing(await testReceiver(answer), reason, reason === "source_timeout" ? short_ms : undefined);
   });
 
-  test("an answer of exactly the largest size is taken", async () => {
+  test("an answer of exactly the largest size is accepted", async () => {
     const text = facts({ prompt_injection_detected: false }).padEnd(limits.context_source_answer_bytes_max);
     await org.register(await testReceiver(json(text)));
     expect((await org.submit()).json.decision.verdict).toBe("approve");
   });
 
-  test("gigabytes: they are cut off, and the memory does not grow with them", async () => {
+  test("gigabytes are cut off, and memory does not grow", async () => {
     let closed = 0;
     const receiver = await testReceiver((response) => {
       const chunk = Buffer.alloc(65_536, 0x20);
@@ -116,13 +113,13 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     expect(receiver.received).toEqual([]);
   });
 
-  test("nobody there", async () => {
+  test("nothing listens", async () => {
     const receiver = await testReceiver();
     await receiver.close();
     await failing(receiver, "source_unreachable");
   });
 
-  test("somebody who accepts and never speaks TLS", async () => {
+  test("a server that accepts and never speaks TLS", async () => {
     const open = new Set<Socket>();
     const server = createServer((socket) => void open.add(socket.on("error", () => undefined)));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -134,14 +131,14 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
     await failing(`https://receiver.test:${port}/`, "source_timeout", short_ms);
   });
 
-  test("a name that leads inside since it was registered", async () => {
+  test("a name that resolves to a private address since its registration", async () => {
     let addresses = ["127.0.0.1"];
     const node = await sourceNode(database, { resolve: async () => addresses });
     const receiver = await testReceiver(json(facts({})));
     const org = await pulling(node.url);
     await org.register(receiver);
     addresses = ["127.0.0.1", "10.0.0.1"];
-    // The name that was looked up for the registration is good for another second.
+    // The name looked up for the registration stays cached for a second.
     await expect
       .poll(async () => (await outcome(org, await org.submit({ intent: { ...intent, data_classes: [] } }))).recorded)
       .toBeUndefined();
@@ -182,7 +179,7 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
 describe("a slow source", () => {
   const distinct = (n: number) => ({ intent: { ...intent, payload: { content: { n } } } });
 
-  test("keeps nobody else waiting: while one organization's questions hang, others decide, alone and in batches", {
+  test("delays nobody else: while one organization's pulls hang, others decide, alone and in batches", {
     timeout: 120_000,
   }, async () => {
     const slow = await pulling();
@@ -197,7 +194,7 @@ describe("a slow source", () => {
         key,
         body: { intents: Array.from({ length: 50 }, (_, n) => distinct(from + n)) },
       });
-    // 150 items: more than the 100 of one organization that the node decides at once.
+    // 150 items: the node decides at most 100 of one organization at once.
     const hanging = Promise.allSettled(Array.from({ length: 3 }, (_, n) => batch(slow.agent, n * 50)));
     try {
       await expect.poll(() => held.length).toBe(limits.context_source_pulls_max);
@@ -207,7 +204,7 @@ describe("a slow source", () => {
       const open = [held.length, held.some((response) => response.destroyed)];
       expect(open).toEqual([limits.context_source_pulls_max, false]);
     } finally {
-      // Errors make the node leave the source alone, so that the questions that wait end soon.
+      // Errors make the node skip the source, so the waiting pulls end soon.
       released = true;
       for (const response of held) answer(response);
       await hanging;

@@ -1,4 +1,4 @@
-/** Facts pulled from the customer's own endpoint, on whole nodes with real HTTPS. Source: decision 0015. */
+/** Source: decision 0015. */
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -59,7 +59,7 @@ describe("PUT, GET and DELETE /v1/context/source", () => {
     ]);
   });
 
-  test("is an admin's; auditors may read; other organizations have none", async () => {
+  test("is for admins; auditors may read; other organizations do not see it", async () => {
     const org = await pulling();
     await org.register("https://facts.example.com/");
     const auditor = (await org.org.key({ role: "auditor" })).api_key;
@@ -96,7 +96,7 @@ describe("PUT, GET and DELETE /v1/context/source", () => {
     expect((await org.source("GET")).status).toBe(404);
   });
 
-  test("takes and refuses the URLs that webhooks take and refuse", async () => {
+  test("accepts and refuses the same URLs as webhooks", async () => {
     const node = await sourceNode(database, { rules: publicHttpsOnly, resolve: async () => ["93.184.215.14"] });
     const org = await pulling(node.url);
     expect(urls.length).toBeGreaterThan(100);
@@ -107,7 +107,7 @@ describe("PUT, GET and DELETE /v1/context/source", () => {
     }
   });
 
-  test("a time limit of exactly a second and of one millisecond is taken", async () => {
+  test("accepts a time limit of exactly 1 s and of 1 ms", async () => {
     const org = await pulling();
     for (const timeout_ms of [1000, 1])
       expect(await org.register("https://facts.example.com/", timeout_ms)).toMatchObject({ timeout_ms });
@@ -115,7 +115,7 @@ describe("PUT, GET and DELETE /v1/context/source", () => {
 });
 
 describe("a pull", () => {
-  test("posts the intent, signed like a webhook, and the decision rests on what comes back", async () => {
+  test("posts the intent, signed like a webhook, and the decision uses the answer", async () => {
     const org = await pulling();
     const receiver = await testReceiver(json(facts({ prompt_injection_detected: true })));
     const { secret } = await org.register(receiver);
@@ -137,7 +137,7 @@ describe("a pull", () => {
     expect(recorded).toBeUndefined();
   });
 
-  test("beats target, agent, organization and inline facts one by one, and hides none that it does not have", async () => {
+  test("overrides target, agent, organization and inline facts one by one, and hides no others", async () => {
     const org = await pulling();
     const put = (path: string, security: object) =>
       call(url, "PUT", `/v1/context/${path}`, { key: org.admin, body: JSON.parse(facts(security)) });
@@ -171,7 +171,7 @@ describe("a pull", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("204 says that there are no facts, which is no failure", async () => {
+  test("204 means no facts, and is not a failure", async () => {
     const org = await pulling();
     await org.register(await testReceiver((response) => response.writeHead(204).end()));
     const made = await org.submit();
@@ -179,7 +179,7 @@ describe("a pull", () => {
     expect((await outcome(org, made)).recorded).toBeUndefined();
   });
 
-  test("is not made for what is refused anyway", async () => {
+  test("is not made for requests that are refused anyway", async () => {
     const org = await pulling();
     const receiver = await testReceiver(json(facts({})));
     await org.register(receiver);
@@ -193,13 +193,13 @@ describe("a pull", () => {
   });
 });
 
-describe("an answer is kept", () => {
+describe("an answer is cached", () => {
   const counted = (text: () => string, headers: Record<string, string> = {}) => {
     const answer: AnswerWith = (response, ...rest) => json(text(), headers)(response, ...rest);
     return testReceiver(answer);
   };
 
-  test("for the same intent while its facts are fresh, as of when they were true", async () => {
+  test("for the same intent while its facts are fresh, with their original time", async () => {
     const org = await pulling();
     const as_of = new Date(Date.now() - 60_000).toISOString();
     const receiver = await counted(() => facts({ prompt_injection_detected: false }, { as_of: { security: as_of } }));
@@ -250,7 +250,7 @@ describe("an answer is kept", () => {
     await expect.poll(askedAgain, { interval: 200 }).toBe(2);
   });
 
-  test("never from one organization to another", async () => {
+  test("never for another organization", async () => {
     const receiver = await counted(() => facts({ siem_ref: "x" }));
     for (const org of [await pulling(), await pulling()]) {
       await org.register(receiver);
@@ -259,7 +259,7 @@ describe("an answer is kept", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test("and the same question is asked once at a time", async () => {
+  test("and concurrent equal questions are asked once", async () => {
     const org = await pulling();
     const held: ServerResponse[] = [];
     const receiver = await testReceiver((response) => void held.push(response));
@@ -294,12 +294,12 @@ describe("changing the source", () => {
     expect(one.received.length + two.received.length).toBe(asked);
   });
 
-  test("ends what is sent to the old one, on every node, whatever is decided next", async () => {
+  test("ends requests to the old source, on every node", async () => {
     const org = await pulling();
     const one = await testReceiver(json(facts({ siem_ref: "one" })));
     const two = await testReceiver(json(facts({ siem_ref: "two" })));
     let made = 0;
-    // Never the same action twice, whose answer may be kept.
+    // Makes each action different, because answers may be cached.
     const submit = async (at: string) => {
       const another = { ...intent, payload: { content: { made: made++ } } };
       expect((await org.submit({ intent: another }, at)).status).toBe(201);
@@ -316,7 +316,7 @@ describe("changing the source", () => {
     expect(await decide()).toEqual([3, 3]);
   });
 
-  test("while a question is open makes the decision again with the new source's facts, on the other node", async () => {
+  test("during a pull repeats the decision with the new source's facts, on the other node", async () => {
     const org = await pulling();
     const held: ServerResponse[] = [];
     const old = await testReceiver((response) => void held.push(response));

@@ -1,4 +1,4 @@
-/** Agents get the path, source and age of a stored or pulled fact, and never its value. Source: docs/decisions/0040. */
+/** Source: docs/decisions/0040. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -11,7 +11,6 @@ beforeAll(async () => {
   ({ url } = await serviceNode(database));
 });
 
-/** A text for people only. No other text of a test contains it. */
 const [secret, secret_word] = [4_217.5, "quarantined-lot"];
 
 async function organization() {
@@ -34,7 +33,7 @@ const large = { payload: { content: { amount: 9_000 } } };
 const tells = (answer: unknown) =>
   [String(secret), secret_word].some((value) => JSON.stringify(answer).includes(value));
 
-test("in no answer about an action that an agent submitted, and people get the values", async () => {
+test("stored values are in no answer about an agent's action, and people get them", async () => {
   const own = await organization();
   for (const key of [await own.key("agent"), await own.key("agent", "a1"), await own.key("host", "a1")]) {
     const made = await own.submit(key, undefined, large);
@@ -70,7 +69,7 @@ test("in no answer about an action that an agent submitted, and people get the v
   }
 });
 
-test("nor where somebody else submitted, in a claim that is refused, in a withdrawal, or in a repeated answer", async () => {
+test("stored values are not in answers about others' actions, a refused claim, a withdrawal or a replayed answer", async () => {
   const own = await organization();
   const agent = await own.key("agent", "a1");
   const by_admin = await own.submit(own.admin, undefined, large);
@@ -126,7 +125,7 @@ test("an agent gets other values that it could send, and never a stored value", 
   expect(whole.would_approve_if).not.toBeNull();
 });
 
-test("a backtest by an agent takes stored facts for unknown, also where they would forbid", async () => {
+test("a backtest by an agent reads stored facts as unknown, even if they would forbid", async () => {
   const own = await organization();
   const agent = await own.key("agent");
   await own.submit(agent, undefined, { payload: { content: { amount: 1 } } });

@@ -1,4 +1,3 @@
-/** Sessions during failures of the network, the server or its disk. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -14,7 +13,7 @@ const { db, connection } = await testDatabase();
 const orgs = "select org_id from usage_periods order by 1";
 await db.query("insert into usage_periods values ('org_a', '2026-11', 1)");
 
-test("a network that carries nothing any more keeps nobody waiting, and the next question goes by another session", async () => {
+test("a dead network delays no caller, and the next query uses another session", async () => {
   const network = await openNetwork(connection);
   const far = openDb(network.connection, silentLog, { tenant_sessions_max: 1, answer_timeout_ms: 2_000 });
   onTestFinished(() => network.close().then(() => far.close()));
@@ -29,7 +28,7 @@ test("a network that carries nothing any more keeps nobody waiting, and the next
   expect(isConnectionLost(unanswered)).toBe(true);
 });
 
-test("a machine that is gone without a word is asked once: for an answer, and then for another session", async () => {
+test("a machine that silently disappeared is tried once for an answer, then for another session", async () => {
   const network = await openNetwork(connection);
   const far = openDb(network.connection, silentLog, { acquire_timeout_ms: 2_000, answer_timeout_ms: 2_000 });
   onTestFinished(() => network.close().then(() => far.close()));
@@ -44,7 +43,7 @@ test("a machine that is gone without a word is asked once: for an answer, and th
   expect(network.asked() - asked).toBe(2);
 });
 
-test("waits for a starting server by time, however long each of its refusals takes", async () => {
+test("limits the wait for a starting server by time, not by the number of refusals", async () => {
   let refused = 0;
   const server = createServer((socket) => {
     refused += 1;
@@ -55,12 +54,12 @@ test("waits for a starting server by time, however long each of its refusals tak
   const far = openDb({ host: "127.0.0.1", port, user: "u", database: "d" }, silentLog, { restart_wait_ms: 1_000 });
   onTestFinished(() => far.close().then(() => void server.close()));
   expect(isConnectionLost(await far.query("select 1").catch((error: unknown) => error))).toBe(true);
-  // Twenty pauses of 50 ms would fit into the time, without the waits for the refusals between them.
+  // If only the 50 ms pauses counted, there would be twenty attempts.
   expect(refused).toBeGreaterThan(1);
   expect(refused).toBeLessThan(12);
 });
 
-describe("a database that is not to be had", () => {
+describe("an unavailable database", () => {
   const failure = ({ host, database }: { readonly host?: string; readonly database?: string }) => {
     if (!("connectionString" in connection))
       return refused({ ...connection, ...(host && { host }), ...(database && { database }) });
@@ -75,7 +74,7 @@ describe("a database that is not to be had", () => {
     expect(isConnectionLost(await failure({ host: "database.invalid" }))).toBe(true);
   });
 
-  test("is one that is gone, or may only be read", async () => {
+  test("is one that is gone or read-only", async () => {
     const gone = await failure({ database: "countersign_gone" });
     expect(sqlState(gone)).toBe("3D000");
     expect(isOutOfService(gone)).toBe(true);
@@ -90,7 +89,7 @@ describe("a database that is not to be had", () => {
     expect(isOutOfService(await db.query("select 1/0").catch((error: unknown) => error))).toBe(false);
   });
 
-  test("is one without the TLS that is asked for, and something else at its address", async () => {
+  test("is one without the required TLS, or another program at its address", async () => {
     for (const answer of ["N", "S no TLS follows", "HTTP/1.1 502 Bad Gateway\r\n\r\n"]) {
       const other = createServer((socket) => {
         socket.on("error", () => undefined).once("data", () => socket.end(answer));
@@ -115,7 +114,7 @@ describe("a database that is not to be had", () => {
   });
 });
 
-test("a session that may not write any more is not kept: the next one may again", async () => {
+test("a session that became read-only is dropped, and the next one may write", async () => {
   const one = openDb(connection, silentLog, { system_sessions_max: 1, queue_sessions_max: 1 });
   onTestFinished(() => one.close());
   const statement = { name: "test-lock", text: "select 1 as one from instance for update" };
@@ -127,7 +126,7 @@ test("a session that may not write any more is not kept: the next one may again"
   }
 });
 
-test("readiness does not rest on a session from when nothing could be written, and writes nothing itself", async () => {
+test("readiness does not use a read-only session, and writes nothing itself", async () => {
   const one = openDb(connection, silentLog, { system_sessions_max: 1 });
   onTestFinished(() => one.close());
   await one.query("set default_transaction_read_only = on");

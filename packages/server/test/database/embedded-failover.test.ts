@@ -1,4 +1,4 @@
-/** The whole service on a primary and its streaming standby: DATABASE_URL lists both, and the standby is promoted. */
+/** DATABASE_URL lists a primary and a standby, which is promoted. */
 import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../src/edge/log.ts";
 import { startService } from "../../src/edge/main.ts";

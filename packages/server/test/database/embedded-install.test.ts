@@ -9,13 +9,13 @@ import { hosted, madeDir, packageCopy, sql, started, temporaryDir } from "../../
 
 const root = process.getuid?.() === 0;
 const icu = "native/lib/libicuuc.so.60";
-/** "daemon", a user that every Linux has (initdb wants an entry in /etc/passwd). */
+/** User "daemon", which exists on every Linux. initdb needs an entry in /etc/passwd. */
 const ordinary = 1;
 const no_system = { path: "", usual_dirs: [] };
 const system = await systemBinaries({ path: process.env["PATH"] ?? "" });
 
 describe("the npm package's server", () => {
-  test.skipIf(process.platform !== "linux")("gets the library links that npm did not make, in place", async () => {
+  test.skipIf(process.platform !== "linux")("gets the library links that npm did not create, in place", async () => {
     const dir = await temporaryDir();
     await chmod(dir, 0o755);
     const package_dir = await packageCopy(dir);
@@ -27,11 +27,11 @@ describe("the npm package's server", () => {
   });
 
   test.skipIf(!root)(
-    "below a directory that only root enters is copied once to where the server's user can read it",
+    "below a directory that only root may enter is copied once to a place that the server's user can read",
     async () => {
       const dir = await temporaryDir();
       const package_dir = await packageCopy(dir);
-      // A version of its own, so that the copy is made now and can be removed.
+      // A unique version, so that this test makes the copy and can remove it.
       await writeFile(join(package_dir, "package.json"), JSON.stringify({ version: "18.4.0-test.1" }));
       const copy = `/var/cache/countersign/postgresql-18.4.0-test.1-${process.platform}-${process.arch}`;
       onTestFinished(() => rm(copy, { recursive: true, force: true }));
@@ -45,7 +45,7 @@ describe("the npm package's server", () => {
     },
   );
 
-  test("is copied to where the server's user can read it also under a umask that closes all to others", async () => {
+  test("is copied to a readable place, also under a umask that excludes others", async () => {
     const [closed, open] = [await temporaryDir(), await temporaryDir()];
     await chmod(open, 0o755);
     const bin_dir = join(closed, "package/native/bin");
@@ -63,7 +63,7 @@ describe("the npm package's server", () => {
     }
   });
 
-  test.skipIf(!root)("tells a user without an entry in /etc/passwd what to do", async () => {
+  test.skipIf(!root)("gives advice to a user without an entry in /etc/passwd", async () => {
     const dir = await temporaryDir();
     await chown(dir, 54_321, 54_321);
     const { answer } = await hosted({ data_dir: dir }, 54_321);
@@ -78,7 +78,7 @@ describe("the npm package's server", () => {
     const package_dir = await packageCopy(dir);
     const data_dir = join(dir, "data");
     await mkdir(data_dir, { mode: 0o700 });
-    // Root may write anywhere: for root, "read-only" is another user's directory.
+    // Root may write anywhere, so for root "read-only" is another user's directory.
     if (root) await chown(data_dir, ordinary, ordinary);
     else await chmod(join(package_dir, "native/lib"), 0o555);
     const { answer, child } = await hosted(
@@ -91,7 +91,7 @@ describe("the npm package's server", () => {
     child.kill("SIGTERM");
     await expect.poll(() => child.exitCode).toBe(0);
 
-    // And root goes on as the user who made the database.
+    // Root must continue as the user who created the database.
     if (!root) return;
     const again = await started({ data_dir, search: { package_dir, ...no_system } });
     expect((await stat(join(data_dir, "postgres/db"))).uid).toBe(ordinary);
@@ -122,7 +122,7 @@ describe("without the npm package", () => {
     expect(await systemBinaries({ path: `/nonexistent:${path}`, usual_dirs: [] })).toMatchObject([{ bin_dir: path }]);
   });
 
-  test("and without one on the system the start is refused, saying what to install", async () => {
+  test("and without one on the system refuses the start with what to install", async () => {
     const refused = started({ data_dir: await temporaryDir(), search: { package_dir: null, ...no_system } });
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow(
@@ -132,7 +132,7 @@ describe("without the npm package", () => {
 });
 
 describe("a database made by another major version", () => {
-  test("is refused, naming both versions and what to do, and left as it was", async () => {
+  test("is refused with both versions and advice, and stays unchanged", async () => {
     const data_dir = await temporaryDir();
     await mkdir(join(data_dir, "postgres/db"), { recursive: true });
     await writeFile(join(data_dir, "postgres/db/PG_VERSION"), "14\n");

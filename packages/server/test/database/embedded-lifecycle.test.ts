@@ -14,7 +14,7 @@ import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 const linux = process.platform === "linux";
 
 describe("the embedded database", () => {
-  test("is a durable server that only its user reaches, and that Ctrl-C in our terminal does not end", async () => {
+  test("is a durable server that only its user reaches, and that Ctrl-C in the terminal does not end", async () => {
     const dir = await temporaryDir();
     expect((await stat(dir)).mode & 0o777).toBe(0o700);
     const server = await started({ data_dir: join(dir, "data") });
@@ -36,17 +36,17 @@ describe("the embedded database", () => {
     for (const private_dir of [join(dir, "data"), server.connection.host])
       expect((await stat(private_dir)).mode & 0o777).toBe(0o700);
     if (!linux) return;
-    // In a process group of its own: we stop it when our work is done.
+    // Runs in its own process group, because the service stops it after its own work.
     const group = async (pid: number | "self") =>
       (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ")[2];
     expect(await group(server.pid())).not.toBe(await group("self"));
     if (process.getuid?.() !== 0) return;
-    // Started by root it runs as 65534, also below a directory that only root enters.
+    // If root starts it, it runs as 65534, even below a directory that only root may enter.
     expect(await readFile(`/proc/${server.pid()}/status`, "utf8")).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
     expect((await stat(join(dir, "data", "postgres", "db"))).uid).toBe(65_534);
   });
 
-  test("comes back with its rows, and is reached whatever the environment tells of other servers", async () => {
+  test("restarts with its rows, whatever the environment says about other servers", async () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const elsewhere = {
       SSLMODE: "verify-full",
@@ -66,13 +66,12 @@ describe("the embedded database", () => {
     expect(await db.query("select n from t")).toEqual([{ n: 42 }]);
   });
 
-  test("is not started once more by a stop that comes between two tries to start it again", async () => {
+  test("is not restarted if a stop comes between two restart attempts", async () => {
     const data_dir = await madeDir();
     let stopped: Promise<void> | undefined;
     const tries: string[] = [];
     const error = (_fields: object, message: string) => {
       tries.push(message);
-      // Reported just before the pause that precedes the second attempt.
       if (tries.length === 3) stopped = server.stop();
     };
     const server = await startEmbedded({ data_dir }, { ...silentLog, error });
@@ -97,7 +96,7 @@ describe("the embedded database", () => {
     expect(await sql(connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("below such a path is refused, with what to do, where no folder for temporary files takes its socket", async () => {
+  test("below such a path is refused with advice if no temporary folder can hold its socket", async () => {
     const cluster = await openCluster(join(await temporaryDir(), "a-long-name-".repeat(10), "data"));
     vi.stubEnv("TMPDIR", "/nonexistent");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -109,7 +108,7 @@ describe("the embedded database", () => {
   });
 
   test.skipIf(!linux || process.getuid?.() !== 0)(
-    "in a directory of another user is refused in one line that says whose it is, and not taken for a new one",
+    "in another user's directory is refused in one line with the owner, and not treated as new",
     async () => {
       const above = await temporaryDir();
       await chmod(above, 0o755);
@@ -125,7 +124,7 @@ describe("the embedded database", () => {
 });
 
 describe("a second start on the same directory", () => {
-  test("says which process holds it, in one line, and ends another process with 1; where no process is visible it is refused as well", async () => {
+  test("says in one line which process holds it, and exits with 1; it is also refused if no process is visible", async () => {
     const data_dir = await madeDir();
     const first = await started({ data_dir });
     const second = started({ data_dir });
@@ -136,7 +135,7 @@ describe("a second start on the same directory", () => {
     expect(answer).toMatchObject({ name: "StartRefused", refused: expect.stringMatching(refusal) });
     await expect.poll(() => child.exitCode).toBe(1);
 
-    // As from another container: it sees neither our claim nor the server's process.
+    // Imitates a start from another container, which sees neither our claim nor the server's process.
     const note_file = join(data_dir, "postgres/db/postmaster.pid");
     const note = await readFile(note_file, "utf8");
     await rm(join(data_dir, "claims"), { recursive: true });
@@ -150,7 +149,7 @@ describe("a second start on the same directory", () => {
 });
 
 describe("kill -9", () => {
-  test("of our process stops the server too, and every acknowledged row is there at the next start", async () => {
+  test("of our process also stops the server, and every acknowledged row survives", async () => {
     const data_dir = await madeDir();
     const { child, answer } = await hosted({ data_dir });
     await sql(answer.connection, "create table t (n int primary key)");
@@ -166,25 +165,24 @@ describe("kill -9", () => {
     await Promise.all([writing, gone(answer.pid)]);
     const { connection } = await started({ data_dir });
     const [row] = await sql(connection, "select count(*) as n, max(n) as last from t");
-    // The one under way may have been committed without its answer reaching us.
+    // The last commit may have succeeded without an answer.
     expect([acknowledged, acknowledged + 1]).toContain(row?.["n"]);
     expect(row?.["last"]).toBe(row?.["n"]);
   });
 
-  test("of our process right before the next start: that one waits for the server to go, or takes it over", async () => {
+  test("of our process right before the next start: that start waits for the server to end, or adopts it", async () => {
     const data_dir = await madeDir();
     const { child, answer } = await hosted({ data_dir });
     await sql(answer.connection, "create table t as select generate_series(1, 100000) as n");
     child.kill("SIGKILL");
     const { connection } = await started({ data_dir });
-    // The watchdog of the dead process may still stop the server after the takeover. Then it starts again, and the pool
-    // continues.
+    // The dead process's watchdog may stop the server after the takeover. Then it restarts, and the pool continues.
     const db = openDb(connection, silentLog);
     onTestFinished(() => db.close());
     expect(await db.system((query) => query("select count(*)::int as n from t"))).toEqual([{ n: 100_000 }]);
   });
 
-  test("of the server or of a session's process: it is started again, and the pool goes on at the same place without an error to its callers", async () => {
+  test("of the server or of a session's process: it restarts, and the pool continues without errors to its callers", async () => {
     const server = await started({ data_dir: await madeDir() });
     const db = openDb(server.connection, silentLog);
     onTestFinished(() => db.close());
@@ -192,13 +190,13 @@ describe("kill -9", () => {
     const before = server.pid();
     process.kill(before, "SIGKILL");
     await gone(before);
-    // Its sessions outlive it by a moment, so one of them may answer before there is another server.
+    // Sessions outlive the server briefly, so one may answer before the restart.
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
     await expect.poll(() => server.pid(), { interval: 10 }).not.toBe(before);
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
     const restarted = server.pid();
     process.kill(restarted, "SIGKILL");
-    // And one that still takes a statement and dies before the commit leaves that unknown.
+    // Waits, because a session that dies between statement and commit leaves the outcome unknown.
     await gone(restarted);
     expect(await db.system((query) => query("select n from t"))).toEqual([{ n: 1 }]);
     const [session] = await db.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -241,7 +239,7 @@ describe("kill -9", () => {
 });
 
 describe("a server that cannot start", () => {
-  test("is reported at once, with its last words, and not retried repeatedly", async () => {
+  test("is reported at once, with its last log lines, and not retried repeatedly", async () => {
     const data_dir = await madeDir();
     const wal = join(data_dir, "postgres/db/pg_wal");
     for (const name of await readdir(wal)) if (name.startsWith("0")) await rm(join(wal, name));
@@ -253,7 +251,7 @@ describe("a server that cannot start", () => {
     expect(warnings.filter((fields) => JSON.stringify(fields).includes("PANIC"))).toHaveLength(1);
   });
 
-  test("is noticed however soon it ends", async () => {
+  test("is detected, however soon it ends", async () => {
     const data_dir = await madeDir();
     const home = join(data_dir, "postgres");
     const cluster = { data_dir, home, db_dir: join(home, "db"), identity: null };
@@ -262,8 +260,8 @@ describe("a server that cannot start", () => {
   });
 });
 
-describe("what an earlier run left", () => {
-  test("a pid file, and one beside the socket, whose number now belongs to another process do not keep the server from starting", async () => {
+describe("leftovers of an earlier run", () => {
+  test("pid files with a number that now belongs to another process do not prevent a start", async () => {
     const data_dir = await madeDir();
     const home = join(data_dir, "postgres");
     const first = await started({ data_dir });
@@ -272,7 +270,7 @@ describe("what an earlier run left", () => {
       ["db/postmaster.pid", `run/${lock}`].map((name) => readFile(join(home, name), "utf8")),
     );
     await first.stop();
-    // Under the server's own user, or PostgreSQL would see for itself that it cannot be its predecessor.
+    // Runs as the server's user. Otherwise PostgreSQL would know that this process is not its predecessor.
     const { uid, gid } = await stat(join(home, "db"));
     const stranger = spawn("sleep", ["3600"], { uid, gid, cwd: "/" });
     onTestFinished(() => void stranger.kill("SIGKILL"));
@@ -283,7 +281,7 @@ describe("what an earlier run left", () => {
     expect(await sql(second.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("a copy that was made while the server ran is another database beside it", async () => {
+  test("a copy made while the server ran is a separate database", async () => {
     const data_dir = await madeDir();
     const original = await started({ data_dir });
     await sql(original.connection, "create table t as select 42 as n");
@@ -296,7 +294,7 @@ describe("what an earlier run left", () => {
     expect(await sql(original.connection, "select n from t")).toEqual([{ n: 42 }]);
   });
 
-  test("a half-made database of a start that was killed is thrown away, an empty directory in its place is filled", async () => {
+  test("an incomplete database of a killed start is deleted; an empty directory in its place is used", async () => {
     const data_dir = await temporaryDir();
     await mkdir(join(data_dir, "postgres/new-1/base"), { recursive: true });
     await mkdir(join(data_dir, "postgres/db"));
@@ -305,7 +303,7 @@ describe("what an earlier run left", () => {
     await expect(stat(join(data_dir, "postgres/new-1"))).rejects.toThrow("ENOENT");
   });
 
-  test.each(["missing", "empty"])("a database whose PG_VERSION is %s is not taken for none", async (how) => {
+  test.each(["missing", "empty"])("a database whose PG_VERSION is %s is not treated as missing", async (how) => {
     const data_dir = await madeDir();
     const version = join(data_dir, "postgres/db/PG_VERSION");
     if (how === "missing") await rm(version);
@@ -317,7 +315,7 @@ describe("what an earlier run left", () => {
     expect(await readdir(join(data_dir, "postgres"))).toEqual(files);
   });
 
-  test("a database that root copied without its owners is refused with how to give it back, and starts then", async ({
+  test("a database that root copied without owners is refused with the command that fixes it, then starts", async ({
     skip,
   }) => {
     if (process.getuid?.() !== 0) return skip("only root has PostgreSQL run as somebody else");

@@ -1,4 +1,4 @@
-/** A server whose recovery cannot end, as on a full disk. */
+/** Recovery that cannot finish, as on a full disk. */
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -7,7 +7,7 @@ import { startEmbedded } from "../../src/store/embedded-postgres/index.ts";
 import { madeDir } from "../../src/testing/database/embedded.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 
-/** The server of a directory while it recovers and has a checkpointer; undefined: it does not. */
+/** Returns the startup process while the server recovers with a checkpointer, or undefined. */
 async function recoveringIn(db_dir: string): Promise<number | undefined> {
   const server = Number.parseInt(await readFile(join(db_dir, "postmaster.pid"), "utf8").catch(() => ""), 10);
   const children = await readFile(`/proc/${server}/task/${server}/children`, "utf8").catch(() => "");
@@ -18,7 +18,7 @@ async function recoveringIn(db_dir: string): Promise<number | undefined> {
 }
 
 test.skipIf(process.platform !== "linux")(
-  "the embedded database goes on by itself once there is room again, also where its checkpointer failed unseen",
+  "the embedded database continues by itself once there is space, even if its checkpointer failed unnoticed",
   async () => {
     const data_dir = await madeDir();
     const db_dir = join(data_dir, "postgres/db");
@@ -28,15 +28,15 @@ test.skipIf(process.platform !== "linux")(
     onTestFinished(() => server.stop());
     const db = openDb(server.connection, silentLog);
     onTestFinished(() => db.close());
-    // Enough for its recovery to be seen.
+    // Enough rows to make the recovery visible.
     await db.query("create table t (n int)");
     await db.query("insert into t select generate_series(1, 500000)");
     const [session] = await db.query<{ pid: number }>("select pg_backend_pid() as pid");
-    // The first file that a checkpoint writes: with a directory of its name none gets any further.
+    // A directory with the name of the first checkpoint file makes every checkpoint fail.
     const in_the_way = join(db_dir, "pg_logical/replorigin_checkpoint.tmp");
     await mkdir(in_the_way);
     process.kill(session?.pid ?? 0, "SIGKILL");
-    // Busy with sessions that it refuses, the server would see the begin of the recovery and the end of its checkpointer together.
+    // Without sessions to refuse, because a busy server would see recovery begin and checkpointer end together.
     const seen = () => recoveringIn(db_dir);
     const recovering = await vi.waitUntil(seen, { timeout: 20_000, interval: 2 });
     process.kill(recovering, "SIGSTOP");

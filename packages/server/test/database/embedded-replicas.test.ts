@@ -1,4 +1,3 @@
-/** Reads on a real standby. */
 import { Writable } from "node:stream";
 import { operations } from "@countersign/contract";
 import { expect, onTestFinished, test } from "vitest";
@@ -22,14 +21,14 @@ import { wholeService } from "../../src/testing/nodes/whole-service.ts";
 const clock = createClock();
 const ids = createIds(clock);
 
-/** Changes something in an organization, and returns the number of the audit record of that. */
+/** Revokes a key and returns the seq of its audit record. */
 async function change(db: Database, org_id: string): Promise<number> {
   const at = new Date().toISOString().replace("Z", "000Z");
   const entry = auditRow(ids, { intent_id: null, type: "key_revoked", actor: "system", at, data: {} });
   return (await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [entry] }))).audit_seq;
 }
 
-/** A dump: its rows, and the replica that they were read from. `onPiece` is awaited when the first piece comes. */
+/** Returns a dump's rows and its replica. Awaits `onPiece` at the first piece. */
 async function dumped(
   primary: ConnectionOptions,
   replicas: readonly ConnectionOptions[],
@@ -47,7 +46,6 @@ async function dumped(
   return { replica, rows: pieces.join("").split("\n").slice(1, -2) };
 }
 
-/** Whether the standby serves a read. */
 async function onStandby(db: Database, org_id: string, wanted: Parameters<Database["reading"]>[1]): Promise<boolean> {
   const rows = await db.reading(org_id, wanted, (query) =>
     query<{ standby: boolean }>("select pg_is_in_recovery() as standby"),
@@ -55,7 +53,6 @@ async function onStandby(db: Database, org_id: string, wanted: Parameters<Databa
   return rows[0]?.standby === true;
 }
 
-/** A database with a replica, and the warnings that its log has. */
 function openWith(primary: ConnectionOptions, replica: ConnectionOptions) {
   const warnings: object[] = [];
   const log: Log = { ...silentLog, warn: (fields) => void warnings.push(fields) };
@@ -64,7 +61,7 @@ function openWith(primary: ConnectionOptions, replica: ConnectionOptions) {
   return { db, warnings };
 }
 
-test("a replica serves what it has, to each organization its own, and the primary all else in the same call", async () => {
+test("a replica serves the rows it has, each organization its own; the primary serves the rest in the same call", async () => {
   const pair = await openPair();
   await migrate(pair.primary.connection, silentLog);
   await pair.replayed();
@@ -83,7 +80,6 @@ test("a replica serves what it has, to each organization its own, and the primar
   const writing = db.reading(org_id, { seq: 0 }, (query) => query("delete from org_heads where org_id = $1", [org_id]));
   await expect(writing).rejects.toThrow(/read-only transaction/);
   await expect(db.reading("org'", { seq: 0 }, seen)).rejects.toThrow("not an organization id");
-  // An error of the work itself does not count as a failure of the replica.
   const failing = db.reading(org_id, { seq: 0 }, () => Promise.reject(new Error("of the work")));
   await expect(failing).rejects.toThrow("of the work");
 
@@ -120,7 +116,7 @@ test("a replica serves what it has, to each organization its own, and the primar
   expect(await onStandby(db, newest, { seq: 0 })).toBe(true);
   expect(warnings).toEqual([]);
 
-  // A conflict with the replay, a time limit, an unknown table; then the server says that it shuts down.
+  // Replay conflict, timeout and unknown table keep the replica; a shutdown does not.
   for (const [code, in_use] of [
     ["40001", 1],
     ["57014", 1],
@@ -155,7 +151,7 @@ test("a replica serves what it has, to each organization its own, and the primar
   expect(warnings.length).toBe(2);
 });
 
-test("a promoted standby is not read as a replica, nor with a history of its own once it is a standby again", async () => {
+test("a promoted standby is not read as a replica, nor after a demotion with a diverged history", async () => {
   const pair = await openPair();
   await migrate(pair.primary.connection, silentLog);
   const { db, warnings } = openWith(pair.primary.connection, pair.networks.standby.connection);
@@ -179,7 +175,7 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   expect(warnings).toMatchObject(told);
   expect(db.reads()).toMatchObject({ replica: 1, replicas_in_use: 0 });
 
-  // Two primaries, which nobody should have: each goes on alone.
+  // A split brain: both servers act as primary and diverge.
   const split = openDb(pair.standby, silentLog);
   await change(split, org_id);
   await change(split, org_id);
@@ -187,7 +183,7 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   await change(db, org_id);
   await split.close();
   await pair.demote();
-  // A fake that reports itself as a standby, with records of the wanted numbers.
+  // The diverged server reports itself as a standby again, with records of the wanted numbers.
   const again = openWith(pair.primary.connection, pair.standby);
   for (const wanted of [{ seq }, { seq: here }, { within_s: 3_600 }]) {
     expect(await onStandby(again.db, org_id, wanted)).toBe(false);
@@ -199,7 +195,6 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   expect(await exportSource(...sources)).toMatchObject(lost);
 });
 
-/** Statements that the standby has run for us so far, by its log. */
 function statementsOn() {
   const statements: string[] = [];
   const debug: Log["debug"] = (fields) => {
@@ -209,11 +204,10 @@ function statementsOn() {
   return { log: { ...silentLog, debug }, statements };
 }
 
-/** A session that is opened, to that server or to find the primary, and the marks of the test. */
+/** Statements of opening a session, and the test's markers. */
 const ofOpening =
   /select pg_backend_pid\(\)|'transaction_read_only'|statement: set (?:session|idle_session)|'from here on'/;
 
-/** A service on a pair, and an organization in it. */
 async function serviceOn(pair: Awaited<ReturnType<typeof openPair>>) {
   const at = (...addresses: string[]) => `postgres://countersign@${addresses.join(",")}/countersign`;
   const service = await wholeService({

@@ -1,4 +1,3 @@
-/** Keys from before persons were stored get their person: migration 0003. */
 import { expect, test } from "vitest";
 import { openClient } from "../../src/store/database/connection.ts";
 import { migrate, readMigrations } from "../../src/store/database/migrate.ts";

@@ -1,4 +1,4 @@
-/** An approval is decided again by what holds at the moment of the vote. Source: docs/decisions/0011, 0036. */
+/** Source: docs/decisions/0011, 0036. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -15,7 +15,7 @@ const approve = { outcome: "approve" };
 const send = (node: 0 | 1, method: string, path: string, key: string, body?: unknown) =>
   call(urls[node], method, path, { key, body });
 
-/** An organization with one held action. Node 0 knows it from before any change; changes are made on node 1. */
+/** An organization with one held action. Node 0 caches the old state; changes go to node 1. */
 async function held(quorum = 1) {
   const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum };
   const of = await reviewedOrganization(database.db, urls[0], { packs: [], default_verdict: "escalate", escalation });
@@ -42,7 +42,7 @@ async function activate({ admin }: Reviewed, name: string, spec: object): Promis
 
 const noPayments = { when: "true", effect: "block", message: "No payments today" };
 
-test("a policy activated since refuses the approval, the record says so to reviewers only, and a block still counts", async () => {
+test("a newly activated policy refuses the approval, only reviewers see that in the record, and a block still counts", async () => {
   const { of, vote, read } = await held();
   expect(await read(of.reviewer)).not.toHaveProperty("blocked_now");
   const path = await activate(of, "no-payments", noPayments);
@@ -78,7 +78,7 @@ test("current stored facts count", async () => {
   expect((await vote(of.reviewer)).status).toBe(200);
 });
 
-test("nothing is approved whose submitting key is revoked; a rotated key goes on", async () => {
+test("an action of a revoked key cannot be approved; one of a rotated key can", async () => {
   const { of, vote } = await held();
   const { api_keys } = (await send(0, "GET", "/v1/api-keys", of.admin)).json;
   const { key_id } = api_keys.find((each: { role: string }) => each.role === "agent");
@@ -96,7 +96,7 @@ test("nothing is approved whose submitting key is revoked; a rotated key goes on
   ]);
 });
 
-test("a rule that holds the action since adds its reviewers, who then decide", async () => {
+test("a new rule that holds the action adds its reviewers, who then decide", async () => {
   const { of, vote, read, intent_id } = await held();
   await activate(of, "admins", { when: "true", effect: "escalate", escalation: { reviewers: ["role:admin"] } });
   const first = await vote(of.reviewer);
@@ -110,7 +110,7 @@ test("a rule that holds the action since adds its reviewers, who then decide", a
   expect((await send(0, "GET", `/v1/intents/${intent_id}/decision`, of.agent)).json.decision.outcome).toBe("approve");
 });
 
-test("only the vote that would let the action through is decided again", async () => {
+test("only the vote that would approve the action is decided again", async () => {
   const { of, vote } = await held(2);
   await activate(of, "no-payments", noPayments);
   expect((await vote(of.reviewer)).json.escalation.quorum.approvals).toBe(1);

@@ -1,4 +1,3 @@
-/** Lists of escalations over HTTP: their order and their pages. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -17,7 +16,6 @@ const post = (path: string, key: string, body: unknown) => call(url, "POST", pat
 const block = (escalation_id: string, key: string) =>
   post(`/v1/escalations/${escalation_id}/decision`, key, { outcome: "block" });
 
-/** The id of an escalation that was just opened. */
 async function held(of: Reviewed): Promise<string> {
   const { json } = await post("/v1/intents", of.agent, heldBody);
   expect(json.decision.verdict).toBe("escalate");
@@ -45,7 +43,7 @@ test("lists newest first, page by page, filtered", async () => {
   expect((await get("/v1/escalations", own.agent)).status).toBe(403);
 });
 
-test("lists what a reviewer is named for by each key of one chain of rotations, and by no other", async () => {
+test("lists a reviewer's cases for each key of one chain of rotations, and for no other key", async () => {
   const own = await reviewedOrganization(db, url);
   const made = async () => (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
   const [first, other] = [await made(), await made()];
@@ -64,7 +62,7 @@ test("lists what a reviewer is named for by each key of one chain of rotations, 
   expect((await block(mine, second.api_key)).status).toBe(200);
 });
 
-test("lists pending ones by the end of their time, page by page, also where many end at the same moment", async () => {
+test("lists pending ones by time limit, page by page, even if many end at the same moment", async () => {
   const own = await reviewedOrganization(db, url);
   const ids: string[] = [];
   for (let n = 0; n < 7; n++) ids.push(await held(own));
@@ -74,7 +72,7 @@ test("lists pending ones by the end of their time, page by page, also where many
   await deadlineIn(db, [next], "20 minutes");
   await deadlineIn(db, [urgent, closed], "10 minutes");
   await block(closed, own.reviewer);
-  // To hand one over leaves its time limit, so its place, as it was.
+  // Reassigning keeps the time limit, so also the place.
   await post(`/v1/escalations/${urgent}/reassign`, own.operator, { reviewers: [{ type: "role", id: "reviewer" }] });
   const path = "/v1/escalations?status=pending&order=expires_at";
   for (const limit of [1, 2, 3, 6, 7]) {
@@ -89,7 +87,7 @@ test("lists pending ones by the end of their time, page by page, also where many
   }
 });
 
-test("the order by time limit is refused for others than pending ones, and so is a cursor of another order", async () => {
+test("refuses the order by time limit for closed ones, and a cursor of another order", async () => {
   const own = await reviewedOrganization(db, url);
   for (let n = 0; n < 2; n++) await held(own);
   const path = "/v1/escalations?status=pending&limit=1";
@@ -110,7 +108,7 @@ test("the order by time limit is refused for others than pending ones, and so is
     expect((await get(bad, own.reviewer)).status, bad).toBe(400);
 });
 
-test("a page of what reviewers made large ends after 4 MiB, of escalations and of intents, and its cursor leads on", async () => {
+test("a page of large escalations or intents ends after 4 MiB, and its cursor continues", async () => {
   const own = await reviewedOrganization(db, url);
   const ids: string[] = [];
   for (let n = 0; n < 4; n++) {

@@ -6,7 +6,7 @@ import { heldBody, reviewedOrganization } from "../../src/testing/people/review.
 
 const database = await testDatabase();
 
-test("the reason of an escalation tells the rules' messages one after another, each as a sentence of its own", async () => {
+test("the reason of an escalation joins the rules' messages as separate sentences", async () => {
   const { url } = await serviceNode(database);
   const { admin, agent } = await reviewedOrganization(database.db, url, { packs: [] });
   for (const [name, message] of [

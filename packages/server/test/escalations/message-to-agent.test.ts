@@ -1,4 +1,4 @@
-/** A reviewer's texts reach their addressees only. Source: decision 0011. */
+/** Source: decision 0011. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -18,7 +18,7 @@ async function held() {
   return { intent_id, path: `/v1/escalations/${escalation_id}` };
 }
 
-test("the agent gets the message in the decision, and neither comments nor reasons in anything that its key reads", async () => {
+test("the agent gets the message in the decision, and no comments or reasons anywhere", async () => {
   await listen(db, org.org.org_id);
   const { path, intent_id } = await held();
   const [comment, reason, message_to_agent] = ["he is on holiday", "ask the desk", "Use account 2.\nThen ask again."];

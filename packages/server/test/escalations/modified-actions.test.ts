@@ -1,4 +1,4 @@
-/** Reviews of actions that policies modify. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -8,7 +8,7 @@ import { type Reviewed, reviewedOrganization } from "../../src/testing/people/re
 const database = await testDatabase();
 let url: string;
 
-describe("what policies modify, they modify", () => {
+describe("changes of policies apply", () => {
   const spec = (more: object) => ({ effect: "approve_modified", on_unknown: "skip", ...more });
   const post = (path: string, key: string, body: unknown) => call(url, "POST", path, { key, body });
   let own: Reviewed;
@@ -64,7 +64,7 @@ describe("what policies modify, they modify", () => {
   });
 
   test.each([0.9, 0.95])(
-    "nobody changes an action into one so risky that the membrane blocks it: %s of 0.9",
+    "no reviewer can change an action into one so risky that the membrane blocks it: %s of 0.9",
     async (risk) => {
       const { escalation_id } = await held({ risk: 0.6 });
       const refused = await decide(escalation_id, ruling({ op: "replace", path: "/risk", value: risk }));

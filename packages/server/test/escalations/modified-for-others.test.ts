@@ -1,7 +1,4 @@
-/**
- * Reviewers' changes: never into an action that policies reserve for others, or for more people. Source:
- * docs/decisions/0011.
- */
+/** Source: docs/decisions/0011. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -50,14 +47,14 @@ test("refuses a change that another policy reserves for others, unless the revie
   expect((await raise(path, org.operator, 2_000)).json.escalation.resolution.outcome).toBe("approve_modified");
 });
 
-test("a change that a policy holds for more people than decide is refused to everybody", async () => {
+test("a change that needs more approvals than the quorum is refused for everybody", async () => {
   const path = await held(9);
   expect(await refusal(path, org.reviewer, 9_000)).toEqual([422, "modified_action_blocked", "huge", "large"]);
   expect(await refusal(path, org.operator, 9_000)).toEqual([422, "modified_action_blocked", "huge"]);
   expect((await raise(path, org.reviewer, 900)).status).toBe(200);
 });
 
-test("a change that a blocking policy cannot read, or of a value's JSON type, is refused to everybody", async () => {
+test("a change that a blocking policy cannot read, or that changes a JSON type, is refused for everybody", async () => {
   const path = await held(9);
   for (const value of ["99999", [99_999], null])
     expect(await refusal(path, org.admin, value)).toEqual([422, "modified_action_blocked", "limit"]);
@@ -69,7 +66,7 @@ test("a change that a blocking policy cannot read, or of a value's JSON type, is
   ]);
 });
 
-test("a review is about the action's first reasons, also after a reassignment", async () => {
+test("a review keeps the action's first reasons, also after a reassignment", async () => {
   const path = await held(2_000);
   expect((await raise(path, org.reviewer, 3_000)).status).toBe(403);
   const reviewers = [{ type: "role", id: "reviewer" }];

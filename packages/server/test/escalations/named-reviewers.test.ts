@@ -1,4 +1,4 @@
-/** Rules for named reviewers, and for their rulings. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { meanwhile } from "../../src/testing/meanwhile.ts";
@@ -23,7 +23,7 @@ async function held(key = org.agent) {
 }
 const none = "00000000000000000000000000";
 
-test("in the hands of a key it is that key's to decide, also after its rotation; a foreign key is as unknown as none", async () => {
+test("a review assigned to a key is that key's to decide, also after rotation; a foreign key is like an unknown one", async () => {
   const { path } = await held();
   const made = (await post("/v1/api-keys", org.admin, { role: "reviewer" })).json;
   const foreign = await (await reviewedOrganization(db, url)).org.key({ role: "reviewer" });
@@ -37,7 +37,7 @@ test("in the hands of a key it is that key's to decide, also after its rotation;
   const rotate = async (of: { key_id: string; api_key: string }) =>
     (await post(`/v1/api-keys/${of.key_id}/rotate`, of.api_key, undefined)).json;
   const second = await rotate(made);
-  // Whichever of its keys was named: the first, or one in the middle.
+  // Either key of the person may be named: the first, or a later one.
   const later = await held();
   const reviewers = [{ type: "user", id: second.key_id }];
   expect((await post(`${later.path}/reassign`, org.operator, { reviewers })).status).toBe(200);
@@ -46,7 +46,7 @@ test("in the hands of a key it is that key's to decide, also after its rotation;
     expect((await post(`${at}/decision`, api_key, { outcome: "approve" })).status).toBe(200);
 });
 
-test("nobody gets it who could not decide: no key that is over, no role below reviewer, neither who submitted nor its makers", async () => {
+test("refuses reviewers who could not decide: ended keys, roles below reviewer, the submitter and its creators", async () => {
   const own = await reviewedOrganization(db, url);
   const make = async (by: string, role: string) => (await post("/v1/api-keys", by, { role })).json;
   const creator = await make(own.admin, "admin");
@@ -143,13 +143,13 @@ test.each<[string, unknown]>([
   ["a key that is nobody's", [{ type: "user", id: `key_${none}` }]],
   ["51 people", Array(51).fill({ type: "user", id: "usr_1" })],
   ["null", null],
-])("handing over to %s is 400", async (_title, reviewers) => {
+])("reassigning to %s is 400", async (_title, reviewers) => {
   const { path } = await held();
   const { status, json } = await post(`${path}/reassign`, org.operator, { reviewers });
   expect([status, json.error.code]).toEqual([400, "invalid_request"]);
 });
 
-test("whom a policy names decides, also where another policy holds the same action for a role that the person has", async () => {
+test("a person named by one policy decides, also if another policy holds the action for the person's role", async () => {
   const own = await reviewedOrganization(db, url, { packs: [] });
   const key = async (role: string) => (await post("/v1/api-keys", own.admin, { role })).json;
   const [named, other] = [await key("operator"), await key("operator")];
@@ -179,7 +179,7 @@ test("whom a policy names decides, also where another policy holds the same acti
 test.each([
   ["made", "POST"],
   ["changed", "PATCH"],
-])("a membrane that is %s names nobody whose key was revoked while it waited for that", async (_, method) => {
+])("a membrane that is %s names no reviewer whose key was revoked while the request waited", async (_, method) => {
   const own = await reviewedOrganization(db, url);
   const { key_id } = (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
   const of = method === "POST" ? "" : `/${own.membrane_id}`;

@@ -1,4 +1,4 @@
-/** Approvals that policies overtake before the quorum is reached. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { beforeEach, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -67,7 +67,7 @@ test("end if policies add to the approved action: their voters vote again, and t
   expect(await voided()).toHaveLength(2);
 });
 
-test("end where policies block what was approved: the action can still be approved as it was asked for", async () => {
+test("end if policies block the approved change: the action can still be approved as submitted", async () => {
   const { vote, content_of, read } = await held({ amount: 50 });
   for (const n of [0, 1]) await vote(n, less);
   await activated("no-fives", { when: "params.amount == 5.0", effect: "block" });
@@ -79,7 +79,7 @@ test("end where policies block what was approved: the action can still be approv
   expect(await content_of()).toBeNull();
 });
 
-test("stand where policies change nothing of what was approved", async () => {
+test("stay valid if policies change nothing in the approved action", async () => {
   const { vote, voided } = await held({ amount: 50 });
   for (const n of [0, 1]) await vote(n, less);
   await activated("elsewhere", { when: "params.amount > 10.0", effect: "block" });
@@ -103,7 +103,6 @@ test("are not replaced by an approval of a redacted change, because a redacted v
   expect(refused.details[0].message).toContain("Send the full change");
   expect(await voided()).toEqual([]);
   expect((await vote(2, change)).json.escalation).toMatchObject({ quorum: { approvals: 1 }, status: "pending" });
-  // One who has not seen it and one who has.
   expect((await vote(1, ...told)).json.error.code).toBe("state_conflict");
   for (const n of [0, 1]) await vote(n, change);
   expect(await content_of()).toEqual({ amount: 50, to: "Mallory Jones" });

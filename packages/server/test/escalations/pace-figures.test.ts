@@ -1,4 +1,4 @@
-/** Who sees how fast reviewers rule. Source: docs/reference/reviews.md. */
+/** Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -11,7 +11,7 @@ let org: Reviewed;
 
 const day_seconds = 86_400;
 
-/** A ruling this many seconds ago, and this many seconds after the person saw the case. */
+/** Inserts a ruling made `ago` seconds ago, `seconds` after the person saw the case. */
 const ruled = (person: string, ago: number, seconds: number | null, approved = true, fast = false) =>
   database.db.query(
     `insert into reviewer_times (org_id, escalation_id, person, ruled_at, shown_at, approved, fast)

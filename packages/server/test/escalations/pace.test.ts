@@ -1,4 +1,4 @@
-/** Approvals that are faster than a rule allows, over HTTP on two nodes. Source: docs/reference/reviews.md. */
+/** Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -18,7 +18,6 @@ const read = async (path: string, key: string) => (await call(urls[1], "GET", pa
 const approve = (path: string, key: string, more: object = {}, node = 0) =>
   post(`${path}/decision`, key, { outcome: "approve", ...more }, node);
 
-/** An organization whose policy holds every payment, with this pace. */
 async function organization(pace: object, escalation: object = {}): Promise<Reviewed> {
   const membrane = { timeout_seconds: 3_600, on_timeout: "block", reviewers: [], quorum: 1 };
   const org = await reviewedOrganization(database.db, urls[0], { packs: [], escalation: membrane });
@@ -32,7 +31,7 @@ async function held(org: Reviewed, amount = 5): Promise<string> {
   return `/v1/escalations/${(await post("/v1/intents", org.agent, { intent })).json.decision.escalation_id}`;
 }
 
-/** Lets this many seconds of an organization's reviewing pass. */
+/** Moves an organization's review times back by this many seconds. */
 const pass = (org: Reviewed, seconds: number) =>
   database.db.query(
     `update reviewer_times set shown_at = shown_at - d, ruled_at = ruled_at - d
@@ -55,7 +54,7 @@ test("an approval too soon after the case was shown is refused without a reason,
     { path: "/comment", code: "too_soon", message: expect.stringContaining("You have not read this escalation") },
   ]);
   await read(path, org.reviewer);
-  // Another person's look, and reading again, change nothing.
+  // Reading again, or by another person, does not change the first look.
   await read(path, org.admin);
   await pass(org, 15);
   await read(path, org.reviewer);
@@ -71,7 +70,6 @@ test("an approval too soon after the case was shown is refused without a reason,
   };
   expect(json.escalation.votes).toMatchObject([{ comment: "The vendor called me.", fast }]);
   expect(await votedIn(org, path)).toMatchObject([{ comment: "The vendor called me.", fast }]);
-  // The pace of people is not for agents.
   const [agents] = await votedIn(org, path, org.agent);
   expect([agents.outcome, "fast" in agents]).toEqual(["approve", false]);
 });
@@ -105,7 +103,7 @@ test("the number of approvals within five minutes is exact on two nodes, and cou
   expect((await approve(third, org.reviewer)).status).toBe(200);
 });
 
-test("in place of a reason one more person approves, in the panel of the rule that asks for the pace", async () => {
+test("instead of a reason, one more person approves in the panel of the rule with the pace", async () => {
   const org = await organization({ min_seconds: 20 }, { reviewers: ["role:operator"] });
   await activatePayPolicy(urls[0], org, "admins", { when: "true", escalation: { reviewers: ["role:admin"] } });
   const path = await held(org);
@@ -113,7 +111,6 @@ test("in place of a reason one more person approves, in the panel of the rule th
   expect(first.votes[0].fast.second_person).toBe(true);
   const shown = first.panels.map(({ policy, required, status }: Record<string, unknown>) => [policy, required, status]);
   expect([first.status, ...shown]).toEqual(["pending", ["admins", 1, "met"], ["wires", 2, "open"]]);
-  // Giving the reason later is enough, too.
   const other = await held(org);
   await approve(other, org.admin, { second_person: true });
   const reasoned = await approve(other, org.admin, { comment: "checked by telephone" });
@@ -144,7 +141,6 @@ test("a membrane's pace counts for its policies, can be switched off, and is off
   expect((await change({ pace: { min_seconds: 5 } })).json.membrane.escalation.pace).toEqual({ min_seconds: 5 });
   const paced = await held(org);
   await change({ pace: null });
-  // A review keeps the pace that it was opened with.
   expect((await approve(paced, org.reviewer)).json.error.code).toBe("reason_required");
   expect((await approve(await held(org), org.reviewer)).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-/** The panels of a review, and their order. Source: docs/reference/reviews.md. */
+/** Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -35,7 +35,7 @@ async function held(amount = 90_000): Promise<string> {
   return `/v1/escalations/${json.decision.escalation_id}`;
 }
 
-test("the record shows whose rules ask, for how many approvals, who is missing and whose turn it is", async () => {
+test("the record shows the rules, the required approvals, the missing people and the current panel", async () => {
   const path = await held();
   const { panels } = await read(path);
   expect(panels).toEqual([
@@ -56,7 +56,7 @@ test("the record shows whose rules ask, for how many approvals, who is missing a
   );
 });
 
-test("reviewers who are in the first panel approve first, and the record tells each step", async () => {
+test("reviewers in the first panel approve first, and the record shows each step", async () => {
   const path = await held();
   const first = (await post(`${path}/decision`, org.reviewer, { outcome: "approve" })).json.escalation;
   expect(first.panels.map(({ policy, status }: Record<string, string>) => `${policy} ${status}`)).toEqual([
@@ -70,7 +70,7 @@ test("reviewers who are in the first panel approve first, and the record tells e
   expect(await read(path)).toEqual(escalation);
 });
 
-test("a member of a later panel only cannot approve before its turn, and gets the reason; a block needs no turn", async () => {
+test("a member of a later panel cannot approve early, and gets the reason; anyone may block at any time", async () => {
   const path = await held(2_000_000);
   const early = await post(`${path}/decision`, org.operator, { outcome: "approve" });
   expect([early.status, early.json.error.code]).toEqual([409, "state_conflict"]);
@@ -118,7 +118,7 @@ test("activating and checking a policy warns if too few people exist, and if the
   expect(await warned("hen", { after: "egg" })).toEqual([expect.stringContaining("hen → egg → hen")]);
 });
 
-test("a review that an earlier version opened shows panels too", async () => {
+test("a review opened by an earlier version also shows panels", async () => {
   const path = await held();
   const before = await read(path);
   await database.db.query(
@@ -130,7 +130,7 @@ test("a review that an earlier version opened shows panels too", async () => {
   expect(escalations[0].panels).toEqual(before.panels);
 });
 
-test("a panel's reviewers block also where the reviewers of another panel approve for them", async () => {
+test("a panel's reviewers may block even if reviewers of another panel could approve for them", async () => {
   const path = await held(1e6);
   const vote = (outcome: string) => post(`${path}/decision`, org.operator, { outcome });
   expect((await vote("approve")).status).toBe(403);

@@ -1,4 +1,4 @@
-/** Reviewers who leave, who are away, or for whom the action is. Source: docs/reference/reviews.md. */
+/** Source: docs/reference/reviews.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
 import { insertNewKey } from "../../src/operations/keys/create-key.ts";
@@ -13,14 +13,13 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-/** A reviewer's key that nobody made: a person of its own. */
+/** A reviewer's key without a creator, which is a separate person. */
 function keyOfAnotherPerson(org_id: string) {
   const key = { org_id, name: null, environment: "live", scope: "org", role: "reviewer", agent_id: null } as const;
   const runtime = { clock: nodes.clock, ids: createIds(nodes.clock) };
   return db.system((query) => insertNewKey(runtime, query, { ...key, created_by: null, actor: "system" }));
 }
 
-/** A live organization with an admin, and an agent's key that another person made. */
 async function organization() {
   const admin = await nodes.signedUp();
   const { cookie } = admin;
@@ -88,7 +87,7 @@ describe("a vote counts at the close only if its person still may vote", () => {
     expect(said).toEqual([[{ reviewer: ann.user_id, ...lapsed }]]);
   });
 
-  test("the second tier of a panel opens if its approval does not count any more", async () => {
+  test("the second tier of a panel opens if the panel's approval no longer counts", async () => {
     const org = await organization();
     const [ann, ben] = [await org.join("admin"), await org.join("operator")];
     // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
@@ -148,7 +147,7 @@ describe("a vote counts at the close only if its person still may vote", () => {
     expect((await org.vote(with_account, ann)).json.escalation.status).toBe("decided");
   });
 
-  test("an approval before a reassignment counts by the role that it was given with", async () => {
+  test("an approval before a reassignment counts with the voter's role at that time", async () => {
     const org = await organization();
     const [ann, ben, cas] = [await org.join("operator"), await org.join("operator"), await org.join("operator")];
     await org.rule("high", { reviewers: ["role:operator"], quorum: 2 });
@@ -164,7 +163,7 @@ describe("a vote counts at the close only if its person still may vote", () => {
   });
 });
 
-describe("what nobody can decide", () => {
+describe("a review that nobody can decide", () => {
   test("is in the list of policies, in the record and on the overview, and admins get one mail", async () => {
     const org = await organization();
     const ann = await org.join("reviewer");
@@ -189,14 +188,14 @@ describe("what nobody can decide", () => {
     await expect.poll(() => mails().length, { timeout: 30_000 }).toBe(1);
     expect(mails()[0]?.text).toContain("Rule: of-ann");
 
-    // The same state again, after another change of people, is not mailed again. A further rule is.
+    // The same state is not mailed twice. Another rule is mailed.
     await org.remove(await org.join("reviewer"));
     await org.rule("of-ann-too", { reviewers: [`user:${ann.user_id}`], quorum: 1 });
     await expect.poll(() => mails().length, { timeout: 30_000 }).toBe(2);
     expect(mails()[1]?.text).not.toContain("Rule: of-ann (");
   });
 
-  test("a review that only its submitter, or only the person whom it is for, could approve is one", async () => {
+  test("includes a review that only its submitter, or only its party, could approve", async () => {
     const org = await organization();
     const ann = await org.join("reviewer");
     await org.rule("of-maker", { reviewers: [`user:${org.maker.user_id}`] });
@@ -239,7 +238,7 @@ describe("a party of the action", () => {
     expect((await org.vote(path, ben)).json.escalation.status).toBe("decided");
   });
 
-  test("is also whom a reviewer's own change pays", async () => {
+  test("includes a person whom a reviewer's change pays", async () => {
     const org = await organization();
     const ben = await org.join("reviewer");
     await org.rule("pay", { reviewers: ["role:reviewer"] });
@@ -251,7 +250,7 @@ describe("a party of the action", () => {
     expect(voted.json.escalation).toMatchObject({ status: "pending", votes: [{ party: true }] });
   });
 
-  test("the only person of an organization may rule on what its agent does on behalf of that person", async () => {
+  test("the only person of an organization may rule on its agent's actions on that person's behalf", async () => {
     const admin = await nodes.signedUp();
     const ask = (method: string, path: string, body?: unknown, key?: string) =>
       nodes.send(method, path, { body, ...(key === undefined ? { cookie: admin.cookie } : { key }) });
@@ -269,7 +268,7 @@ describe("a party of the action", () => {
 describe("an absence with a delegate", () => {
   const until = new Date(Date.now() + 86_400_000).toISOString();
 
-  test("lets the delegate whom an admin named vote in place of the absent person, the two with one vote", async () => {
+  test("lets the delegate named by an admin vote for the absent person; both have one vote together", async () => {
     const org = await organization();
     const [ann, ben, cas] = [await org.join("reviewer"), await org.join("reviewer"), await org.join("reviewer")];
     const reviewers = [ann, cas].map(({ user_id }) => `user:${user_id}`);
@@ -298,7 +297,7 @@ describe("an absence with a delegate", () => {
     await expect.poll(() => asked(ben) && asked(cas), { timeout: 30_000 }).toBe(true);
     expect(asked(ann)).toBe(false);
 
-    // The absence ends by itself, and with it what the delegate approved and may approve.
+    // The end of an absence also ends the delegate's votes and rights.
     await org.vote(next, ben);
     await db.system((query) =>
       query("update absences set starts_at = starts_at - interval '2 days', ends_at = ends_at - interval '2 days'"),
@@ -307,7 +306,7 @@ describe("an absence with a delegate", () => {
     expect((await org.vote(await org.held("named"), ben)).status).toBe(403);
   });
 
-  test("that the absent person sets gives the delegate no vote which the delegate has not", async () => {
+  test("set by the absent person gives the delegate no additional vote", async () => {
     const org = await organization();
     const [ann, ben] = [await org.join("reviewer"), await org.join("reviewer")];
     await org.rule("named", { reviewers: [`user:${ann.user_id}`] });
@@ -321,7 +320,7 @@ describe("an absence with a delegate", () => {
     expect((await org.ask("DELETE", `/v1/people/${ann.user_id}/absence`, undefined, ann.cookie)).status).toBe(404);
   });
 
-  test("never decides about what the absent person submitted, and is a party's vote if the absent person is the party", async () => {
+  test("never covers the absent person's own actions, and counts as a party's vote if the absent person is the party", async () => {
     const org = await organization();
     const [ann, ben] = [await org.join("admin"), await org.join("reviewer")];
     await org.rule("named", { reviewers: [`user:${ann.user_id}`] });

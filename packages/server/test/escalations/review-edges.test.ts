@@ -1,4 +1,3 @@
-/** Reviews and overrides at their edges: sizes, odd patches, odd ids, clocks that are wrong. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -41,7 +40,7 @@ describe("texts of people", () => {
   ];
 
   test.each(bodies)(
-    `%s takes ${max - 1} and ${max} characters, of any kind, and no more`,
+    `%s accepts ${max - 1} and ${max} characters of any kind, and no more`,
     async (act, body, path, who) => {
       const key = org[who] as string;
       for (const text of ["x".repeat(max + 1), "x".repeat(10_000), "😀".repeat(max + 1)]) {
@@ -57,13 +56,13 @@ describe("texts of people", () => {
     },
   );
 
-  test("a cancellation needs no reason, and so no body", async () => {
+  test("a cancellation needs no reason and no body", async () => {
     const { path } = await held();
     const { status, json } = await call(url, "POST", `${path}/cancel`, { key: org.operator });
     expect([status, json.escalation?.status]).toEqual([200, "cancelled"]);
   });
 
-  test("the reason of an override takes as many, and at least one", async () => {
+  test("the reason of an override accepts the same number, and at least one", async () => {
     const own = await blocking();
     for (const reason of ["x".repeat(max + 1), "x".repeat(10_000), "", 5, null, ["x"]]) {
       const { status, json } = await post(`/v1/intents/${await blocked(own)}/override`, own.operator, { reason });
@@ -86,7 +85,7 @@ describe("texts of people", () => {
     expect((await get(path, org.reviewer)).json.escalation.votes).toEqual([]);
   });
 
-  test("control and direction characters come back as they were sent, as data", async () => {
+  test("control and direction characters are returned unchanged, as data", async () => {
     const { path } = await held();
     const comment = "\u202etxt.exe\u001b[31m<script>alert(1)</script>\u200b";
     await post(`${path}/decision`, org.reviewer, { outcome: "block", comment });
@@ -143,7 +142,7 @@ describe("patches", () => {
     expect([status, json.error.details[0].code]).toEqual([400, "forbidden_key"]);
   });
 
-  test("100 steps, escaped names, list ends, and names that objects have by nature are applied as written", async () => {
+  test("100 steps, escaped names, list ends and names of built-in members are applied as written", async () => {
     const { path, intent_id } = await held(org, body);
     const steps = [
       { op: "replace", path: "/a~1b", value: 10 },
@@ -193,7 +192,7 @@ describe("who overrides", () => {
     expect((await override(own.admin)).status).toBe(201);
   });
 
-  test("an override is for one organization: the same action in another one stays blocked", async () => {
+  test("an override is valid in one organization: the same action in another one stays blocked", async () => {
     const [one, two] = [await blocking(), await blocking()];
     expect((await post(`/v1/intents/${await blocked(one)}/override`, one.operator, { reason: "x" })).status).toBe(201);
     expect((await post("/v1/intents", two.agent, plain)).json.decision.verdict).toBe("block");
@@ -235,16 +234,16 @@ describe("a key that is revoked while its request waits for the organization's h
 });
 
 describe("the quota and overrides", () => {
-  test("a retry that the quota refuses leaves the override good for the next", async () => {
+  test("a retry refused by the quota does not spend the override", async () => {
     const own = await blocking();
     await post(`/v1/intents/${await blocked(own)}/override`, own.operator, { reason: "x" });
     const limit = (more: number) =>
       db.query("update org_heads set hard_limit = usage_used + $2::bigint where org_id = $1", [own.org.org_id, more]);
     const { action } = plain.intent;
     const other = { intent: { ...plain.intent, action: { ...action, verb: "other" } } };
-    // So that the node knows of the override: items that are decided again have no order.
+    // Makes the node cache the override, because items that are decided again have no order.
     await post("/v1/intents", own.agent, other);
-    // The first uses up what is left; both retries share its statement.
+    // The first item uses the last unit. Both retries share its statement.
     await limit(1);
     const { json } = await post("/v1/intents/batch", own.agent, { intents: [other, plain, plain] });
     const outcomes = json.results.map((each: { error?: { code: string }; decision?: { verdict: string } }) =>
@@ -297,7 +296,7 @@ describe("human_reviewed", () => {
   });
   const verdict = async (key: string, of: object) => (await post("/v1/intents", key, of)).json.decision.verdict;
 
-  test("is not an agent's to claim, in no spelling, nor one that an agent gains by being approved", async () => {
+  test("cannot be claimed by an agent in any spelling, nor gained through an approval", async () => {
     for (const claim of [true, "true", 1]) {
       expect(await verdict(own.agent, body(5, { human_reviewed: claim }))).toBe("escalate");
       expect(await verdict(own.agent, body(501, { human_reviewed: claim }))).toBe("block");
@@ -307,12 +306,12 @@ describe("human_reviewed", () => {
     expect(await verdict(own.agent, body(7, { human_reviewed: true }))).toBe("escalate");
   });
 
-  test("counts when who may attest says so", async () => {
+  test("counts if the attester may attest", async () => {
     expect(await verdict(own.reviewer, body(501, { human_reviewed: true }))).toBe("approve");
     expect(await verdict(own.reviewer, body(501))).toBe("block");
   });
 
-  test("is known to policies that look at what a reviewer modified", async () => {
+  test("is visible to policies that check a reviewer's change", async () => {
     const { path, intent_id } = await held(own, body(5));
     const modifications = [{ op: "replace", path: "/rows", value: 501 }];
     const ruled = await post(`${path}/decision`, own.reviewer, { outcome: "approve_modified", modifications });
@@ -328,7 +327,7 @@ describe("a node whose clock is wrong", () => {
   test.each([
     ["a day behind", -86_400],
     ["a day ahead", 86_400],
-  ])("%s does not change who wins: deadlines are the database's", async (_title, seconds) => {
+  ])("%s does not change the outcome: deadlines follow the database", async (_title, seconds) => {
     const { url: wrong } = await serviceNode(database, {
       clock: { now_us: () => real.now_us() + seconds * 1_000_000 },
     });
@@ -358,7 +357,7 @@ describe("a node whose clock is wrong", () => {
     ["a day behind", -86_400],
     ["a day ahead", 86_400],
     ["ten minutes behind", -600],
-  ])("%s opens reviews that have their whole time", async (_title, seconds) => {
+  ])("%s opens reviews with their full time", async (_title, seconds) => {
     const { url: wrong } = await serviceNode(database, {
       clock: { now_us: () => real.now_us() + seconds * 1_000_000 },
     });

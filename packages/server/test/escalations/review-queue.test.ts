@@ -1,4 +1,4 @@
-/** The limit of one agent's actions in the review queue. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -7,11 +7,10 @@ import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
 
-// Thousands of rows take their time on a busy disk.
 vi.setConfig({ testTimeout: 180_000 });
 const database = await testDatabase();
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
-/** Nodes remember for a moment that a queue was all but empty. */
+/** Moves the clock, because nodes briefly cache that a queue was nearly empty. */
 let ahead_us = 0;
 const real = createClock();
 let urls: [string, string];
@@ -30,7 +29,7 @@ const by = (id: string, n = 0) => ({
 const codeOf = ({ status, json }: Awaited<ReturnType<typeof submit>>) =>
   status === 201 ? json.decision.verdict : json.error.code;
 
-/** Puts `count` more reviews of an agent into the queue, as the one that it has. */
+/** Adds `count` copies of the newest pending review to the agent's queue. */
 async function fill({ org }: Reviewed, agent_id: string, count: number) {
   const rows = await database.db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at,
@@ -47,7 +46,7 @@ async function fill({ org }: Reviewed, agent_id: string, count: number) {
 }
 
 describe("the cap on one agent", () => {
-  test(`takes the ${agentMax}th and refuses the next, storing nothing, until one is decided`, async () => {
+  test(`accepts the ${agentMax}th and refuses the next without storing it, until one is decided`, async () => {
     const org = await organization();
     const first = await submit(org.agent);
     await fill(org, "agent-1", agentMax - 2);
@@ -70,7 +69,7 @@ describe("the cap on one agent", () => {
     ]);
   });
 
-  test("is about reviews: what is approved or blocked is answered as ever, and so are other agents", async () => {
+  test("limits reviews only: approved and blocked actions and other agents are answered as usual", async () => {
     const org = await organization();
     await submit(org.agent);
     await fill(org, "agent-1", agentMax);
@@ -80,7 +79,7 @@ describe("the cap on one agent", () => {
     expect(answers.map(codeOf)).toEqual(["block", "approve", "escalate", "review_queue_full"]);
   });
 
-  test("counts live and test mode apart, and shadow mode not at all", async () => {
+  test("counts live and test mode separately, and shadow mode not at all", async () => {
     const org = await organization();
     await submit(org.agent);
     await fill(org, "agent-1", agentMax);
@@ -92,7 +91,7 @@ describe("the cap on one agent", () => {
     expect([codeOf(await submit(api_key)), codeOf(await submit(org.agent))]).toEqual(["review_queue_full", "escalate"]);
   });
 
-  test("replays what was answered before, however full it is", async () => {
+  test("replays earlier answers, even if full", async () => {
     const org = await organization();
     const headers = { "Idempotency-Key": "once" };
     const first = await submit(org.agent, heldBody, 0, headers);
@@ -103,7 +102,7 @@ describe("the cap on one agent", () => {
     expect(codeOf(other)).toBe("review_queue_full");
   });
 
-  test("40 at once for the last 10 places: a node gives out 10, two nodes at most one more", async () => {
+  test("40 at once for the last 10 places: one node gives 10, two nodes at most 11", async () => {
     for (const [nodes, most] of [
       [1, 10],
       [2, 11],
@@ -122,7 +121,7 @@ describe("the cap on one agent", () => {
     }
   });
 
-  test("items of a batch beyond it fail alone, the last ones first", async () => {
+  test("items of a batch over the cap fail alone, the last ones first", async () => {
     const org = await organization();
     await submit(org.agent);
     await fill(org, "agent-1", agentMax - 4);
@@ -149,7 +148,7 @@ test(`one API key has at most ${keyMax} reviews open, whatever agents it names, 
   const { api_key } = (await call(urls[0], "POST", `/v1/api-keys/${key_id}/rotate`, { key: org.agent })).json;
   expect(codeOf(await submit(api_key, by("new-5")))).toBe("review_queue_full");
   expect(codeOf(await submit((await org.org.key({ role: "agent" })).api_key, by("new-6")))).toBe("escalate");
-  // Closed reviews, and those of another mode, take no place.
+  // Closed reviews and reviews of another mode do not count.
   const pending =
     "select escalation_id from escalations where org_id = $1 and agent_id = 'made-up-0' and status = 'pending' limit 1";
   await database.db.query(`update escalations set status = 'cancelled' where escalation_id = (${pending})`, [
@@ -163,7 +162,7 @@ test(`one API key has at most ${keyMax} reviews open, whatever agents it names, 
   expect(codeOf(await submit(api_key, by("new-8")))).toBe("escalate");
 });
 
-describe("equal ones", () => {
+describe("equal reviews", () => {
   test("are counted in lists while they are pending, and grouped on demand", async () => {
     const org = await organization();
     const ids: string[] = [];

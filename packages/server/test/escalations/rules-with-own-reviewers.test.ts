@@ -1,4 +1,4 @@
-/** Rules that name different reviewers and hold the same action. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -34,7 +34,7 @@ async function held(amount: number): Promise<string> {
 const vote = async (path: string, key: string, outcome = "approve") =>
   (await post(`${path}/decision`, key, { outcome })).json.escalation;
 
-test("each rule's reviewers must approve: a rule with weaker ones takes the action away from nobody", async () => {
+test("each rule's reviewers must approve, whatever other rules say", async () => {
   const path = await held(90_000);
   const { escalation } = (await call(url, "GET", path, { key: org.admin })).json;
   expect(escalation).toMatchObject({ reviewers: [{ type: "role", id: "operator" }, named("ann")] });
@@ -47,7 +47,7 @@ test("each rule's reviewers must approve: a rule with weaker ones takes the acti
   expect(await vote(path, org.operator)).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
 });
 
-test("a second approval by reviewers of the same rule does not stand for those of another rule", async () => {
+test("a second approval by one rule's reviewers does not replace another rule's", async () => {
   const path = await held(90_000);
   await vote(path, org.operator);
   expect(await vote(path, org.admin)).toMatchObject({ status: "pending", quorum: { required: 3, approvals: 2 } });
@@ -64,7 +64,7 @@ test("the reviewers of one rule block alone", async () => {
   });
 });
 
-test("after a reassignment the new reviewers give as many approvals as the rules demanded together", async () => {
+test("after a reassignment the new reviewers must give all approvals that the rules demanded together", async () => {
   const path = await held(90_000);
   const hand = (...reviewers: object[]) => post(`${path}/reassign`, org.operator, { reviewers });
   expect((await hand(named("bob"))).json.error.details[0]).toMatchObject({ path: "/reviewers", code: "out_of_range" });

@@ -1,4 +1,4 @@
-/** The second tier of a rule, over HTTP. Source: docs/reference/reviews.md. */
+/** Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -29,7 +29,6 @@ async function held(amount: number) {
   const action = { type: "payment.transfer", verb: "pay" };
   const intent = { agent: { id: "agent-1" }, action, payload: { content: { amount } } };
   const { escalation_id } = (await post("/v1/intents", org.agent, { intent })).json.decision;
-  // Time passes when the end of the review comes nearer.
   const left = (interval: string) => deadlineIn(database.db, [escalation_id], interval);
   return { path: `/v1/escalations/${escalation_id}`, escalation_id, left };
 }
@@ -37,7 +36,7 @@ async function held(amount: number) {
 const listedFor = async (reviewer: string) =>
   (await call(url, "GET", `/v1/escalations?status=pending&reviewer=${reviewer}`, { key: org.admin })).json.escalations;
 
-test("the second tier votes from its time on, and the record says when that is", async () => {
+test("the second tier votes from its opening time, which the record shows", async () => {
   const { path, escalation_id, left } = await held(5);
   const before = await read(path);
   expect(before.panels).toMatchObject([
@@ -60,7 +59,7 @@ test("the second tier votes from its time on, and the record says when that is",
   expect(await read(path)).toEqual(escalation);
 });
 
-test("the second tier meets only the panel of its own rule", async () => {
+test("the second tier completes only its own rule's panel", async () => {
   const { path, left } = await held(50);
   await left("10 minutes");
   const { escalation } = (await approve(path, org.operator)).json;
@@ -77,7 +76,7 @@ test("a reassignment ends second tiers", async () => {
   expect((await approve(path, org.operator)).json.error.code).toBe("forbidden");
 });
 
-test("a tier that opens after the time limit of every membrane is refused at save, and one of some membranes warns", async () => {
+test("a tier that opens after every membrane's time limit is refused at save; after some limits it gives a warning", async () => {
   const policy = (name: string, escalation: object) => ({
     policy: {
       ...{ apiVersion: "countersign/v1", kind: "Policy", metadata: { name } },

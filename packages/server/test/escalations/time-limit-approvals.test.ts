@@ -1,7 +1,4 @@
-/**
- * Approval by the end of the time: nobody has looked at the action, so the membrane and the policies of that moment have to
- * let it through.
- */
+/** Nobody looked at the action, so current membrane and policies must allow it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -18,7 +15,7 @@ const terms = (on_timeout: "approve" | "block") => ({
   escalation: { timeout_seconds: 600, on_timeout, reviewers: [], quorum: 1 },
 });
 
-/** Returns the outcome of an action held under `first`, whose time ends after `change`. */
+/** Returns the outcome of an action held under `first` that times out after `change`. */
 async function ended(first: "approve" | "block", change: (of: Reviewed) => Promise<unknown> = async () => {}) {
   const of = await reviewedOrganization(database.db, urls[0], terms(first));
   const held = await call(urls[1], "POST", "/v1/intents", { key: of.agent, body: heldBody });
@@ -41,15 +38,15 @@ describe("the membrane", () => {
     ({ admin, membrane_id }: Reviewed) =>
       call(urls[0], "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body: terms(on_timeout) });
 
-  test("the end of the time approves nothing any more once the membrane forbids it", async () => {
+  test("a timeout approves nothing once the membrane forbids it", async () => {
     expect(await ended("approve", membrane("block"))).toEqual(blocked);
   });
 
-  test("a membrane that allows it later lets nothing through that was held before", async () => {
+  test("a membrane that allows it later approves no action held before", async () => {
     expect(await ended("block", membrane("approve"))).toEqual(blocked);
   });
 
-  test("where the membrane allowed it all the time, the end of the time approves", async () => {
+  test("a timeout approves if the membrane always allowed it", async () => {
     expect(await ended("approve")).toEqual(approved);
   });
 });
@@ -69,19 +66,19 @@ describe("a policy that was activated while the action waited", () => {
     ["blocks it", { match, when: "true", effect: "block" }],
     ["forbids approval by time", { match, when: "true", effect: "escalate", escalation: { on_timeout: "block" } }],
     ["changes it", { match, when: "true", effect: "approve_modified", modify: [{ op: "redact", path: "/version" }] }],
-  ])("%s: the end of the time blocks", async (_title, spec) => {
+  ])("%s: the timeout blocks", async (_title, spec) => {
     expect(await ended("approve", policy(spec))).toEqual(blocked);
   });
 
   test.each([
     ["holds it, too", { match, when: "true", effect: "escalate" }],
     ["is about other actions", { match: { verbs: ["pay"] }, when: "true", effect: "block" }],
-  ])("%s: the end of the time approves", async (_title, spec) => {
+  ])("%s: the timeout approves", async (_title, spec) => {
     expect(await ended("approve", policy(spec))).toEqual(approved);
   });
 });
 
-test("an action that policies changed from the start is let through as changed", async () => {
+test("an action that policies changed from the start is approved with the changes", async () => {
   const of = await reviewedOrganization(database.db, urls[0], terms("approve"));
   const spec = { when: "true", effect: "approve_modified", modify: [{ op: "cap", path: "/replicas", value: "1.0" }] };
   const document = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "few" }, spec };

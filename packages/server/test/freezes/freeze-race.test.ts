@@ -1,4 +1,4 @@
-/** A freeze is exact on every node: nothing of the frozen passes after its commit (docs/decisions/0034). */
+/** Source: docs/decisions/0034. */
 import { expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";
 import { openDb } from "../../src/store/database/db.ts";
@@ -16,21 +16,20 @@ whenFileIsDone(() => secondDb.close());
 const urls = [(await serviceNode(database)).url, (await serviceNode({ ...database, db: secondDb })).url] as const;
 
 const clients = 64;
-/** The nightly run makes all rounds, others a few. */
 const rounds = runs(200) === 200 ? 200 : 3;
 
 const intent = (content: object) => ({
   intent: { agent: { id: "agent-1" }, action: { verb: "pay" }, payload: { content } },
 });
 
-/** One act of a client: its time, and whether it let an action of the agent pass. */
+/** One act of a client: its times, and whether an action passed. */
 interface Asked {
   readonly began: number;
   readonly ended: number;
   readonly passed: boolean;
 }
 
-test("64 clients on two nodes: nothing that began after a freeze was answered passes, and nothing after it in the ledger", async () => {
+test("64 clients on two nodes: nothing passes that began after a freeze's answer, or follows it in the ledger", async () => {
   const of = await reviewedOrganization(db, urls[0], { packs: [] });
   await activatePayPolicy(urls[0], of, "ask", { when: "params.kind == 'held'", escalation: {} });
   await activatePayPolicy(urls[0], of, "stop", { when: "params.kind == 'stopped'", escalation: {}, effect: "block" });
@@ -40,7 +39,7 @@ test("64 clients on two nodes: nothing that began after a freeze was answered pa
 
   const post = async (url: string, path: string, as: string, body: object) =>
     (await call(url, "POST", path, { key: as, body })).json;
-  /** Submits until there is a decision: each override makes those that are on their way stale, so some answers are 503. */
+  /** Submits until there is a decision. Each override makes concurrent decisions stale, so some answers are 503. */
   const submit = async (url: string, kind: string, n: number) => {
     for (;;) {
       const { decision, error } = await post(url, "/v1/intents", key, intent({ kind, n }));
@@ -53,7 +52,7 @@ test("64 clients on two nodes: nothing that began after a freeze was answered pa
   };
   const passes = (decision: { verdict: string }) => decision.verdict.startsWith("approve");
 
-  /** The repeated act of a client, by its number: most submit, some approve reviews, some override blocks. */
+  /** Most clients submit, some approve reviews, some override blocks. */
   const acts: Record<string, (url: string, n: number) => Promise<boolean>> = {
     submits: async (url, n) => passes(await submit(url, "plain", n)),
     rules: async (url, n) => {
@@ -74,7 +73,7 @@ test("64 clients on two nodes: nothing that began after a freeze was answered pa
   let running = true;
   let noteEnd: (began: number, client: number) => void = () => undefined;
   const submitting = Array.from({ length: clients }, (_, client) => client).filter((each) => actOf(each) === "submits");
-  /** Resolves when each submitting client has ended something that it began after this call. */
+  /** Resolves when each submitting client has finished an act begun after this call. */
   const allAsked = () => {
     const from = performance.now();
     const left = new Set(submitting);
@@ -123,7 +122,6 @@ test("64 clients on two nodes: nothing that began after a freeze was answered pa
   expect(await approvedIn(of.org.org_id)).toBeGreaterThan(0);
 }, 900_000);
 
-/** Returns what the ledger has between a freeze and its end that lets something of the agent pass. */
 function passedWhileFrozen(org_id: string) {
   return db.system((query) =>
     query(

@@ -1,4 +1,3 @@
-/** Open connections when a node stops. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -10,14 +9,13 @@ import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 const database = await testDatabase();
 const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
 
-/** A node, and an organization whose intent waits for a person. */
 async function node() {
   const started = await serviceNode(database);
   const { api_key } = await (await testOrganization(database.db)).key();
   return { ...started, api_key };
 }
 
-/** A raw connection that has sent `text`; `closed` once the other side has ended it. */
+/** Opens a raw connection and sends `text`. `closed` resolves when the other side ends it. */
 async function connected(
   url: string,
   text: string,
@@ -36,7 +34,7 @@ async function connected(
   return { socket, said: () => said, closed };
 }
 
-/** Whether a promise is settled a turn of the event loop later. */
+/** Returns true if the promise settles within one turn of the event loop. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   void promise.then(() => {
@@ -60,7 +58,7 @@ test.each([
   await closing;
 });
 
-test("requests in flight on connections that are kept are answered, and their connections end with the answer", async () => {
+test("running requests on keep-alive connections are answered, then the connections close", async () => {
   const { url, close, app, api_key } = await node();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -80,7 +78,7 @@ test("requests in flight on connections that are kept are answered, and their co
   await expect(call(url, "GET", "/v1/me", { key: api_key })).rejects.toThrow();
 });
 
-test("requests one behind the other are all answered before their connection ends", async () => {
+test("pipelined requests are all answered before their connection closes", async () => {
   const { url, close, api_key } = await node();
   const body = JSON.stringify(submission);
   const post = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -91,7 +89,7 @@ test("requests one behind the other are all answered before their connection end
   expect(said().match(/HTTP\/1\.1 201/g)).toHaveLength(3);
 });
 
-test("waits a while for a body that never comes, and then ends the node", async () => {
+test("waits some time for a body that never arrives, then ends the node", async () => {
   const { url, close, app, api_key } = await node();
   const head = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
   const asked = once(app.server, "request");

@@ -1,4 +1,3 @@
-/** One line a request, nothing in it that opens a door, and counts that say the same. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, httpNode, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -38,7 +37,7 @@ test("a request leaves one line with its id, route, status, time and key, and no
   expect(JSON.stringify(lines)).not.toMatch(/svc_|leak|private/);
 });
 
-test("our own failure is 500 without a detail; the detail is in the line", async () => {
+test("an internal error is 500 without details; the log line has them", async () => {
   const { api_key } = await org.key();
   lines.length = 0;
   const answer = await call(node.url, "GET", "/v1/intents/int_1", { key: api_key });

@@ -1,4 +1,4 @@
-/** Bodies and parameters where an operation takes none, so that a typo never weakens a request. */
+/** Operations without a body or parameters refuse them, so that a typo never weakens a request. */
 import { operationRows, refusesBody } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -21,7 +21,7 @@ const send = (path: string, body: string | undefined, type = "application/json")
     ...(body === undefined ? {} : { body }),
   });
 
-test("a field is refused by every operation that takes no body, before anything is done", async () => {
+test("every operation without a body refuses a field before doing anything", async () => {
   const rows = operationRows.filter(([, operation]) => refusesBody(operation));
   expect(rows.map(([id]) => id)).toEqual(expect.arrayContaining(["rotateApiKey", "goLive", "retryFailedDeliveries"]));
   for (const [id, { path, auth }] of rows) {
@@ -49,7 +49,7 @@ test.each([
   ["an empty object", "{}", "application/json"],
   ["null", "null", "application/json"],
   ["an empty form", "", "application/x-www-form-urlencoded"],
-])("%s says nothing, and is taken", async (_name, body, type) => {
+])("%s counts as empty, and is accepted", async (_name, body, type) => {
   const answer = await send(`/v1/api-keys/${key_id}/rotate`, body, type);
   expect(answer.status).toBe(200);
   ({ api_key: key, key_id } = (await answer.json()) as { api_key: string; key_id: string });

@@ -1,4 +1,4 @@
-/** Requests after a refused body on the same connection. Source: decision 0022. */
+/** Source: decision 0022. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { rawRequest } from "../../src/testing/network/raw-http.ts";
@@ -24,9 +24,8 @@ test.each([
   ["by its length", head("POST /v1/intents", api_key, announced), whole, 413],
   ["for its key", head("POST /v1/intents", "cs_live_nobody", chunked), inChunks, 401],
   ["for its path", head("POST /v1/nothing", api_key, announced), whole, 404],
-])("refused %s, it is dropped and the next request is answered", async (_, first, body, status) => {
+])("refused %s, the body is dropped and the next request is answered", async (_, first, body, status) => {
   const bytes = Buffer.concat([first, ...body, next]);
-  // The second answer ends the connection.
   const { statuses } = await rawRequest(port, bytes, { quiet_ms: 30_000 });
   expect(statuses).toEqual([status, 200]);
 });

@@ -1,4 +1,4 @@
-/** Claims: an action is carried out once. Source: docs/decisions/0036. */
+/** Source: docs/decisions/0036. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -56,7 +56,7 @@ describe("execution", () => {
 
     const again = await send("POST", "/v1/intents", org.agent, body, 1, headers);
     expect([again.status, again.json]).toEqual([200, { intent_id, ...claimed.json }]);
-    // `claim` shapes no decision: a repetition without it is the same request.
+    // `claim` does not affect the decision, so a repetition without it is the same request.
     expect((await send("POST", "/v1/intents", org.agent, { intent }, 0, headers)).text).toBe(again.text);
     const etag = { "If-None-Match": read.headers.get("etag") };
     const changed = await send("GET", `${path}/decision`, org.agent, undefined, 0, etag);
@@ -67,7 +67,7 @@ describe("execution", () => {
     expect(audit.map(({ type }: { type: string }) => type)).toEqual(["submitted", "decided", "claimed"]);
   });
 
-  test("shows the newest report; that an action was left out replaces no other report", async () => {
+  test("shows the newest report; a report of a skipped action replaces no other", async () => {
     const { report, execution } = await submitted({ body: { intent } });
     for (const [status, shown] of [
       ["skipped", "skipped"],
@@ -78,7 +78,7 @@ describe("execution", () => {
       expect([(await report(status as string)).status, (await execution()).status]).toEqual([201, shown]);
   });
 
-  test("a submission that asks for no claim answers as before, and may be claimed", async () => {
+  test("a submission without a claim answers as before, and may be claimed", async () => {
     const { decision, claim } = await submitted({ body: { intent } });
     expect(decision).not.toHaveProperty("claim");
     expect((await claim("n")).status).toBe(200);
@@ -105,7 +105,7 @@ test("32 claims at once on two nodes: one 200, whatever the Idempotency-Key; the
   expect(audit.filter(({ type }: { type: string }) => type === "claimed")).toHaveLength(1);
 });
 
-test("a client that died between claim and action: the outcome is unknown, until an operator reports it", async () => {
+test("if a client dies between claim and action, the outcome is unknown until an operator reports it", async () => {
   const { claim, report, execution, decision } = await submitted();
   await claim("died");
   const earlier = "update claims set claimed_at = claimed_at - interval '16 minutes' where intent_id = $1";
@@ -120,7 +120,7 @@ test("a client that died between claim and action: the outcome is unknown, until
   });
 });
 
-test("the list of unknown outcomes has claims without a report, newest first, for 15 minutes none", async () => {
+test("the list of unknown outcomes has claims without a report after 15 minutes, newest first", async () => {
   const of = await reviewedOrganization(database.db, urls[0], { packs: [] });
   const listed = async (query = "") => {
     const { intents, next_cursor } = (await send("GET", `/v1/intents?execution=unknown${query}`, of.operator)).json;
@@ -139,13 +139,13 @@ test("the list of unknown outcomes has claims without a report, newest first, fo
   expect(page.ids).toEqual(ids.slice(0, 1));
   expect((await listed(`&limit=1&cursor=${page.next_cursor}`)).ids).toEqual(ids.slice(1));
   expect((await listed("&agent_id=other")).ids).toEqual([]);
-  // A node of an older version writes the report only.
+  // A node of an older version writes only the report.
   await (await first)?.report("executed", of.operator);
   await database.db.system((query) => query("update claims set unsettled = true where org_id = $1", [of.org.org_id]));
   expect((await listed()).ids).toEqual([(await second)?.decision.intent_id]);
 });
 
-test("an action that was only left out may be claimed, and one that was carried out without a claim may not", async () => {
+test("a skipped action may be claimed, one executed without a claim may not", async () => {
   const left = await submitted();
   await left.report("skipped");
   expect((await left.claim("n")).json.decision.execution.status).toBe("claimed");
@@ -175,7 +175,7 @@ describe("who may claim", () => {
 });
 
 describe("what may be claimed", () => {
-  test("neither a blocked action nor one that waits; a reviewed one after its approval", async () => {
+  test("neither a blocked nor a held action; a reviewed one after its approval", async () => {
     const own = await reviewedOrganization(database.db, urls[0]);
     const blocked = await submitted({ of: own, body: blockedBody });
     expect((await blocked.claim("n")).json.error).toMatchObject({
@@ -193,7 +193,7 @@ describe("what may be claimed", () => {
     expect([claimed.modified_content.replicas, claimed.execution.status]).toEqual([1, "claimed"]);
   });
 
-  test("an action that an override let through", async () => {
+  test("an action that an override approved", async () => {
     const own = await reviewedOrganization(database.db, urls[0], { packs: [] });
     await activate(own, "no-payments", { when: "true", effect: "block" });
     const { decision } = await submitted({ of: own });
@@ -223,7 +223,7 @@ describe("what may be claimed", () => {
     expect(await late.execution()).toEqual(none);
   });
 
-  test("everything in shadow mode, which holds nothing back", async () => {
+  test("everything in shadow mode, which enforces nothing", async () => {
     const own = await reviewedOrganization(database.db, urls[0]);
     const { json } = await send("POST", "/v1/intents?mode=shadow", own.agent, blockedBody);
     expect((await send("POST", `/v1/intents/${json.intent_id}/claim`, own.agent, { nonce: "n" })).status).toBe(200);

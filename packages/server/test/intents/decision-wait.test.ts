@@ -1,4 +1,3 @@
-/** Callers that wait for a ruling, and leave. */
 import { expect, test, vi } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -6,7 +5,7 @@ import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 import { heldBody, reviewedOrganization } from "../../src/testing/people/review.ts";
 
-test("a client that leaves while it waits is waited for no longer, and logged and counted as gone", async () => {
+test("a client that disconnects during its wait is dropped, logged and counted", async () => {
   const database = await testDatabase();
   const requests: object[] = [];
   const log = { ...silentLog, info: (fields: object) => void requests.push(fields) };
@@ -27,7 +26,7 @@ test("a client that leaves while it waits is waited for no longer, and logged an
   expect(await metrics.text()).toContain('countersign_http_requests_total{operation="getDecision",status="0"} 1');
 });
 
-test("many that wait for one ruling hear of it by a few reads of the decision", async () => {
+test("many clients that wait for one ruling cost only a few reads of the decision", async () => {
   const database = await testDatabase();
   const { url, runtime } = await serviceNode(database);
   const { agent, reviewer } = await reviewedOrganization(database.db, url);

@@ -1,4 +1,4 @@
-/** Running requests of a revoked key or an ended session leave nothing that outlasts it. */
+/** Running requests of a revoked key or ended session leave nothing behind. */
 
 import { request } from "node:http";
 import { domain_record_prefix } from "@countersign/contract";
@@ -43,7 +43,7 @@ const policy = {
   spec: { match: { actions: ["*"] }, when: "true", effect: "none", risk: { add: 0.1, group: "g" }, message: "m" },
 };
 const url = "https://receiver.example.com/";
-/** A provider and names that answer, as an attacker's own do in their own time. */
+/** Stubs that accept everything, like an attacker's own provider and DNS. */
 const outside = {
   httpOut: { check: async (href: string) => ({ href }) },
   openId: { begin: async () => ({ location: "https://idp.example.com/" }) },
@@ -101,7 +101,7 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   activatePolicy: (runtime, caller, { policy_id }) => activatePolicy(runtime, caller, policy_id, { mode: "live" }),
 };
 
-/** An organization with something of each kind, its admin and another one who was let in by the gate already. */
+/** An organization with one thing of each kind, its admin, and a second admin already past the gate. */
 async function underWay() {
   const admin = await nodes.signedUp();
   const { cookie } = admin;
@@ -140,13 +140,13 @@ async function underWay() {
   return { cookie, key, former, theirs, by_key, by_person, trail };
 }
 
-describe("nothing that lasts is made once the answer to its end was sent", () => {
+describe("nothing lasting is created after the answer that ended the caller", () => {
   test("by a revoked key or a removed person, in any operation that writes", async () => {
     const { cookie, key, former, theirs, by_key, by_person, trail } = await underWay();
     for (const path of [`/v1/api-keys/${key.key_id}`, `/v1/people/${former.user_id}`])
       expect((await nodes.send("DELETE", path, { cookie })).status).toBe(204);
     const before = await trail();
-    // No operation changes anything, so all of them find the same organization.
+    // All operations fail, so they find the organization unchanged.
     const code = (operating: Promise<unknown>) =>
       operating.then(
         () => "done",
@@ -161,7 +161,7 @@ describe("nothing that lasts is made once the answer to its end was sent", () =>
     expect(await trail()).toBe(before);
   });
 
-  test("and whose session ended keeps the mails about reviews as they were", async () => {
+  test("an ended session changes no setting of mails about reviews", async () => {
     const { former, by_person, trail } = await underWay();
     expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie: former.cookie })).status).toBe(204);
     const before = await trail();
@@ -170,7 +170,7 @@ describe("nothing that lasts is made once the answer to its end was sent", () =>
     expect(await trail()).toBe(before);
   });
 
-  test("and of two admins who remove each other at once one stays", async () => {
+  test("of two admins who remove each other at once, one stays", async () => {
     const admin = await nodes.signedUp();
     const others = [await nodes.joined(admin.cookie, "admin"), await nodes.joined(admin.cookie, "admin")] as const;
     const remove = (cookie: string, user_id: string, base: string) =>
@@ -183,7 +183,7 @@ describe("nothing that lasts is made once the answer to its end was sent", () =>
   });
 });
 
-test("a key that is revoked while a body takes a tenth of a second makes nothing with what comes then", async () => {
+test("a key revoked while its request's body is arriving creates nothing", async () => {
   const org = await testOrganization(database.db);
   const [admin, former] = [await org.key(), await org.key({ role: "operator" })];
   const body = JSON.stringify({ contract_version: "1", facts: { security: { active_security_incident: false } } });
@@ -194,7 +194,7 @@ test("a key that is revoked while a body takes a tenth of a second makes nothing
     sending.on("response", (answer) => resolve(answer.resume().statusCode ?? 0)).on("error", reject);
   });
   sending.write(body.slice(0, 1));
-  // The gate has looked at the one before by the time that it has let another in, which began after it.
+  // Later requests have passed the gate, so the earlier request has, too.
   for (let n = 0; n < 3; n++) expect((await call(node.url, "GET", "/v1/me", { key: former.api_key })).status).toBe(200);
   offset_us += 100_000;
   const path = `/v1/api-keys/${former.key_id}`;

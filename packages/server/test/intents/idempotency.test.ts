@@ -1,4 +1,4 @@
-/** Whose an Idempotency-Key is: an answer never crosses to a caller that could not have been given it. See decision 0013. */
+/** Source: decision 0013. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -27,7 +27,7 @@ describe("a submission under an Idempotency-Key that another key has used", () =
     ["another role", { role: "admin" }, { role: "agent" }],
     ["the same role, whose intents are hidden from each other", { role: "agent" }, { role: "agent" }],
     ["another agent scope", { role: "agent" }, { role: "agent", scope: "agent", agent_id: "a" }],
-  ] as const)("is a decision of its own: %s", async (_name, one, other) => {
+  ] as const)("is a new decision: %s", async (_name, one, other) => {
     const first = await submit((await org.key(one)).api_key, "shared");
     const second = await submit((await org.key(other)).api_key, "shared");
     expect([first.status, second.status]).toEqual([201, 201]);
@@ -37,7 +37,7 @@ describe("a submission under an Idempotency-Key that another key has used", () =
     expect(modes).toEqual([one, other].map((key) => ("environment" in key ? key.environment : "live")));
   });
 
-  test("is one in a batch, too", async () => {
+  test("is a new decision in a batch, too", async () => {
     const body = { intents: [{ intent, idempotency_key: "in-batch" }] };
     const send = async (key: string) => (await call(url, "POST", "/v1/intents/batch", { key, body })).json.results[0];
     const first = await send((await org.key({ environment: "live" })).api_key);
@@ -47,7 +47,7 @@ describe("a submission under an Idempotency-Key that another key has used", () =
   });
 });
 
-test("a rotated key gives the answers of its predecessors again, through two rotations", async () => {
+test("a rotated key replays its predecessors' answers, through two rotations", async () => {
   const { api_key, key_id } = await org.key({ role: "agent" });
   const first = await submit(api_key, "before-rotation");
   let current = { api_key, key_id };
@@ -87,7 +87,7 @@ describe("other creating operations", () => {
     }
   });
 
-  test("two operators' observations under one key are two", async () => {
+  test("two operators' observations under one idempotency key are two", async () => {
     const { intent_id } = (await submit(admin, "seen-by-both")).json;
     const observed = [];
     for (let n = 0; n < 2; n++) {
@@ -99,7 +99,7 @@ describe("other creating operations", () => {
     expect(new Set(observed).size).toBe(2);
   });
 
-  test("one admin does not get the text of a key, or the secret of a webhook, that another made", async () => {
+  test("one admin does not get the key text or webhook secret that another admin created", async () => {
     const other = (await org.key()).api_key;
     const create = (key: string, path: string, body: object) =>
       call(url, "POST", path, { key, body, headers: { "Idempotency-Key": "made-once" } });
@@ -114,7 +114,7 @@ describe("other creating operations", () => {
     expect(hooks[1]?.json.webhook.id).not.toBe(hooks[0]?.json.webhook.id);
   });
 
-  test("the second of two reviewers votes, although the first sent the same key", async () => {
+  test("the second of two reviewers votes, although the first sent the same idempotency key", async () => {
     const { json } = await call(url, "GET", "/v1/membranes", { key: admin });
     const membrane_id = json.membranes[0].membrane_id as string;
     const escalation = {

@@ -1,4 +1,3 @@
-/** Batches over HTTP, on a whole node. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -41,7 +40,7 @@ describe("POST /v1/intents/batch", () => {
     expect((await batch(Array.from({ length: count }, () => ({ intent })))).status).toBe(status);
   });
 
-  test("results stand in order and a bad item fails alone, with its own error object", async () => {
+  test("results are in order, and a bad item fails alone with its own error object", async () => {
     const { status, json } = await batch([{ intent }, { intent: {} }, { intent, context: { facts: {} } }, { intent }]);
     expect(status).toBe(200);
     expect(json).toMatchObject({ total: 4, succeeded: 2, failed: 2 });
@@ -92,7 +91,7 @@ describe("POST /v1/intents/batch", () => {
     ["29 levels of content", nested(29)],
     ["30 levels of content", nested(30)],
     ["900 levels in more than 16 KiB", bombs],
-  ])("an item with %s is judged as it would be alone, and those beside it are decided", async (_name, content) => {
+  ])("an item with %s is treated as if alone, and the others are decided", async (_name, content) => {
     const alone = await call(url, "POST", "/v1/intents", { key: admin, body: single(content) });
     const { status, json } = await batch(`[${single("{}")},${single(content)},${single(content)},${single("{}")}]`);
     const [first, second, third, fourth] = json.results;
@@ -111,8 +110,8 @@ describe("POST /v1/intents/batch", () => {
     ["one byte less than", limits.body_bytes_max - 1, undefined],
     ["exactly", limits.body_bytes_max, undefined],
     ["one byte more than", limits.body_bytes_max + 1, "payload_too_large"],
-  ])("an item of %s a body's size is judged as it would be alone", async (_name, bytes, code) => {
-    // Two bytes a character, so that characters are not what is counted.
+  ])("an item of %s a body's size is treated as if alone", async (_name, bytes, code) => {
+    // Uses two-byte characters, so that bytes and characters differ.
     const rest = bytes - single('{"x":""}').length;
     const item = single(`{"x":"${"é".repeat(Math.floor(rest / 2))}${"e".repeat(rest % 2)}"}`);
     const alone = await call(url, "POST", "/v1/intents", { key: admin, body: item });
@@ -132,7 +131,7 @@ describe("POST /v1/intents/batch", () => {
     expect((await call(url, "POST", "/v1/intents/batch", { key: admin, body })).status).toBe(400);
   });
 
-  test("items with one idempotency key are one decision, and all but the first say that it is repeated", async () => {
+  test("items with one idempotency key are one decision, and all but the first are marked as replayed", async () => {
     const items = [{ intent, idempotency_key: "b-1" }, { intent }, { intent, idempotency_key: "b-1" }];
     const first = (await batch(items)).json.results;
     expect(first[2]).toEqual({ ...first[0], replayed: true });
@@ -142,7 +141,7 @@ describe("POST /v1/intents/batch", () => {
     expect(again[1]).not.toHaveProperty("replayed");
   });
 
-  test("a key that is revoked meanwhile fails what is not decided yet; 401 only where nothing is", async () => {
+  test("a key revoked during a batch fails the undecided items; 401 only if nothing was decided", async () => {
     const { db } = database;
     const reviewed = await reviewedOrganization(db, url);
     let asked = async (): Promise<void> => undefined;
@@ -154,7 +153,7 @@ describe("POST /v1/intents/batch", () => {
         }),
       );
     const slow = await serviceNode(database, { db: { ...db, tenant } });
-    // With an override about, a block is decided later than an approval: it asks whether the override is for it.
+    // An active override delays the decision on a block: the node first looks the override up.
     const { intent_id } = (await call(url, "POST", "/v1/intents", { key: reviewed.agent, body: blockedBody })).json;
     for (const key of [reviewed.operator, reviewed.admin])
       await call(url, "POST", `/v1/intents/${intent_id}/override`, { key, body: { reason: "seen it" } });
@@ -176,7 +175,7 @@ describe("POST /v1/intents/batch", () => {
     expect([none.status, none.json.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
-  test("an item that meets a lost database gets the answer of a single intent, and our own failures are in the log", async () => {
+  test("an item that loses the database gets the same answer as a single intent, and internal errors are logged", async () => {
     const { db } = database;
     const reviewed = await reviewedOrganization(db, url);
     const { intent_id } = (await call(url, "POST", "/v1/intents", { key: reviewed.agent, body: blockedBody })).json;
@@ -186,7 +185,7 @@ describe("POST /v1/intents/batch", () => {
     const tenant: Db["tenant"] = (org_id, work) =>
       db.tenant(org_id, (query) =>
         work((text, params) =>
-          // Asked for a block only, while an override is about.
+          // Runs only for a block while an override is active.
           text.includes("fingerprint = decode") ? Promise.reject(broken) : query(text, params),
         ),
       );
@@ -211,7 +210,7 @@ describe("POST /v1/intents/batch", () => {
     }
   });
 
-  test("a session that ends meanwhile is answered like an ended key: 401, with nothing decided", async () => {
+  test("a session that ends during a batch is answered like a revoked key: 401, with nothing decided", async () => {
     const { db } = database;
     const { org_id } = await testOrganization(db);
     const [email, password] = ["ann@example.com", "correct horse battery staple"];

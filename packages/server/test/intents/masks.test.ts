@@ -1,4 +1,4 @@
-/** Values that a policy masks, and credentials, are executed whole and shown nowhere. Source: decision 0035. */
+/** Source: decision 0035. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -76,7 +76,7 @@ async function submit(verb = "share") {
   return { ...json, path: `/v1/escalations/${json.decision.escalation_id}` };
 }
 
-test("people see masks in what they read, and so do records, events, mails and the audit trail; the agent gets what runs", async () => {
+test("people, records, events, mails and the audit trail get masks; the agent gets the executed values", async () => {
   const { intent_id, path, decision } = await submit();
   expect(decision.verdict).toBe("escalate");
   const changes = { outcome: "approve_modified", modifications: [{ op: "add", path: "/more", value: `see ${ssn}` }] };
@@ -106,7 +106,6 @@ test("people see masks in what they read, and so do records, events, mails and t
   const pages = [of, `${of}/decision`, `${of}/audit`, "/v1/intents", "/v1/audit", "/v1/escalations", path];
   for (const page of pages) rendered.set(page, (await get(page, admin)).text);
   for (const table of ["events", "deliveries", "mails", "escalations"]) {
-    // The ruling of a review is what runs.
     const columns = table === "escalations" ? "record::text" : "row_to_json(t)::text";
     const rows = await db.tenant(org.org.org_id, (query) => query(`select ${columns} as text from ${table} t`));
     rendered.set(table, JSON.stringify(rows));

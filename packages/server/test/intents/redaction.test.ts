@@ -1,4 +1,4 @@
-/** Values that a policy redacts or removes are in no event, mail, log line, audit row or escalation. */
+/** Redacted or removed values appear in no event, mail, log line, audit row or escalation. */
 import { beforeAll, expect, test } from "vitest";
 import type { Log } from "../../src/ports.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -13,7 +13,7 @@ const write = (fields: object, message: string): void => {
 const log: Log = { debug: write, info: write, warn: write, error: write };
 const secret = "123-45-6789-QQ";
 const account = 998877665544;
-/** As somebody writes it for people. */
+/** Grouped digits, as people write them. */
 const grouped = "9988 7766-5544";
 let url: string;
 let org: TestOrganization;
@@ -117,7 +117,7 @@ const submit = (content: object) =>
 
 const reviewer = async () => (await org.key({ role: "operator" })).api_key;
 
-/** All rows of a table but of those that hold the intent itself, as text. */
+/** Returns a table's rows as text, without rows that hold the intent itself. */
 const rowsOf = async (table: string) => {
   const rows = await database.db.tenant(org.org_id, (query) =>
     query<{ text: string }>(`select row_to_json(t)::text as text from ${table} t`),
@@ -125,7 +125,7 @@ const rowsOf = async (table: string) => {
   return rows.map(({ text }) => text);
 };
 
-test("a hidden value goes nowhere, whether the action is approved, escalated or blocked", async () => {
+test("a redacted value appears nowhere, whether the action is approved, escalated or blocked", async () => {
   const verdicts = [];
   const ids: string[] = [];
   for (const content of [{}, { ask: true }, { stop: true, other: secret }]) {
@@ -133,7 +133,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
     expect(status).toBe(201);
     verdicts.push(json.decision.verdict);
     ids.push(json.intent_id);
-    // The block's own answer shows modified content to nobody but names no hidden value either.
+    // A block's answer has no modified content and must not name redacted values.
     for (const hidden of [secret, String(account), grouped])
       expect(JSON.stringify(json.decision)).not.toContain(hidden);
   }
@@ -142,8 +142,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   const cancel = `/v1/escalations/${open.escalation_id}/cancel`;
   expect((await call(url, "POST", cancel, { key: admin, body: { reason: "not needed" } })).status).toBe(200);
 
-  // The intent lists the values to redact on a page, also after the review is closed. Older records list them in the
-  // decision.
+  // The intent lists values to redact, also after the review closed. Older records list them in the decision.
   const withheld = async () => {
     const of = async (id: string) => (await call(url, "GET", `/v1/intents/${id}`, { key: admin })).json.intent.withheld;
     return Promise.all(ids.map(of));
@@ -162,7 +161,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   for (const id of ids) shown.set(id, [(await call(url, "GET", `/v1/intents/${id}/audit`, { key: admin })).text]);
   shown.set("escalations read", [(await call(url, "GET", "/v1/escalations", { key: admin })).text]);
   shown.set("log", lines);
-  // A dispatched event is in its delivery.
+  // Dispatch moves an event into its deliveries.
   expect([...(shown.get("events") ?? []), ...(shown.get("deliveries") ?? [])].length).toBeGreaterThan(3);
   expect(shown.get("escalations")?.length).toBe(1);
   expect(shown.get("escalations")?.[0]).toContain("Share [redacted] and [redacted] of Ann");
@@ -185,7 +184,7 @@ test("the report that a change would be blocked contains no redacted value of th
   ]);
 });
 
-test("a hidden value goes nowhere when somebody quotes it: in a comment, a reason, or what became of the action", async () => {
+test("a redacted value that somebody quotes in a comment, a reason or a report appears nowhere", async () => {
   const operator = await reviewer();
   const remark = `Asked Ann: ${secret} and ${account} are right`;
   const left = "Asked Ann: [redacted] and [redacted] are right";
@@ -207,7 +206,6 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
   expect(refused.escalation.resolution.comment).toBe(left);
   const cancelled = await post(`${await held()}/cancel`, { reason: remark });
   expect(cancelled.escalation.resolution.comment).toBe(left);
-  // A reviewer's replacement of a redacted value is redacted as well.
   const changed = await post(`${await held()}/decision`, {
     outcome: "approve_modified",
     modifications: [{ op: "replace", path: "/ssn", value: "987-65-4321-ZZ" }],
@@ -221,7 +219,7 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
   const detail = { said: remark };
   const { observation } = await post(`/v1/intents/${intent_id}/observations`, { status: "skipped", detail }, admin);
   expect(observation.detail).toEqual({ said: left });
-  // Marks may be longer than what they stand for.
+  // Redaction marks may be longer than the text they replace.
   const long = `${"ssn: ".repeat(796)}${secret} ${secret}`.slice(0, 4_000);
   const { observation: other } = await post(
     `/v1/intents/${intent_id}/observations`,
@@ -238,9 +236,9 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
     }
 });
 
-test("what a reviewer writes elsewhere in the action tells nobody else what is hidden in it", async () => {
+test("text that a reviewer adds elsewhere in the action reveals no redacted value to others", async () => {
   const operator = await reviewer();
-  // The second hidden text is also the name of a member of the change.
+  // The second redacted text is also a member name of the change.
   const { json } = await submit({ ask: true, ssn: { number: secret, said_in: "value" } });
   const body = {
     outcome: "approve_modified",
@@ -255,7 +253,7 @@ test("what a reviewer writes elsewhere in the action tells nobody else what is h
     for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
 });
 
-test("what a policy copies out of a reviewer's change tells nobody else what is hidden in it", async () => {
+test("text that a policy copies from a reviewer's change reveals no redacted value to others", async () => {
   const { json } = await submit({ ask: true });
   const body = { outcome: "approve_modified", modifications: [{ op: "add", path: "/to_copy", value: `of ${secret}` }] };
   const path = `/v1/escalations/${json.decision.escalation_id}/decision`;
@@ -267,7 +265,7 @@ test("what a policy copies out of a reviewer's change tells nobody else what is 
     for (const text of await rowsOf(table)) expect(text, table).not.toContain(secret);
 });
 
-/** Runs with an action on which two people have to agree; `rule` is a change that somebody approves it with. */
+/** Submits an action that needs two approvals and calls `run`; `rule` votes with modifications. */
 async function withTwoReviewers(
   content: object,
   run: (
@@ -309,10 +307,10 @@ test("a change that waits for a second reviewer shows no redacted value in a com
     expect(text).not.toContain(number);
   }));
 
-test("a second reviewer approves the first one's change as reported, whatever is redacted in it", () =>
+test("a second reviewer can approve the first one's change as shown, whatever is redacted", () =>
   withTwoReviewers({ ask: true }, async (rule, intent_id) => {
     const [first, second, third] = [await reviewer(), await reviewer(), await reviewer()];
-    // The policy that adds to this text does so once, not with each approval.
+    // The policy appends to this text once, not at each approval.
     const change = { op: "add", path: "/text", value: `of ${secret}` };
     const [vote] = (await rule(first, [change])).json.escalation.votes;
     expect(vote.modifications).toEqual([{ ...change, value: "of [redacted]" }]);
@@ -322,10 +320,10 @@ test("a second reviewer approves the first one's change as reported, whatever is
     expect(decision.modified_content.text).toBe(`${change.value} (written by an agent)`);
   }));
 
-test("a second reviewer approves nothing unseen that the first makes a policy hide, unless by sending it", () =>
+test("a second reviewer cannot approve a value that the first made a policy redact, unless by sending it", () =>
   withTwoReviewers({ ask: true, recipient: "Ann" }, async (rule) => {
     const [first, second] = [await reviewer(), await reviewer()];
-    // A text at a redacted place is removed from other places, too, here from a name.
+    // A text at a redacted place is also removed elsewhere, here from a name.
     const changes = [
       { op: "replace", path: "/ssn", value: "Mallory" },
       { op: "replace", path: "/recipient", value: "Ann" },

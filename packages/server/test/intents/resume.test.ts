@@ -1,4 +1,4 @@
-/** Resume: what people approved and nobody claimed goes to the next equal action. Source: docs/decisions/0037. */
+/** Source: docs/decisions/0037. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../src/store/audit/verify-audit.ts";
 import { verifyReviews } from "../../src/store/audit/verify-reviews.ts";
@@ -85,9 +85,8 @@ async function expire(escalation_id: string) {
 }
 
 describe("an approval that nobody claimed", () => {
-  test("goes to the next equal action, which people are not asked about; the first one hears 409 handed_on", async () => {
+  test("goes to the next equal action without a review; the first one gets 409 handed_on", async () => {
     const first = await approved();
-    // The same content with its keys in another order.
     const next = await submit({ change: { payload: { content: { to: "bob", amount: 50 } } } });
     expect(next).toMatchObject({
       ...{ verdict: "approve", outcome: "approve", status: "final", human_override_id: null },
@@ -114,7 +113,7 @@ describe("an approval that nobody claimed", () => {
     expect(open.json.escalations).toEqual([]);
   });
 
-  test("is handed on again if the next action does not claim it either, and is used once", async () => {
+  test("is passed on again if the next action does not claim it either, and is used once", async () => {
     const intents = [await approved()];
     for (let n = 0; n < 3; n += 1) intents.push(await submit());
     expect(intents.slice(1).map(({ outcome }) => outcome)).toEqual(["approve", "approve", "approve"]);
@@ -149,12 +148,12 @@ describe("an approval that nobody claimed", () => {
     const first = await approved();
     const next = await submit({ claim: undefined });
     expect([next.outcome, await claim(first)]).toEqual(["approve", "handed_on"]);
-    // The action may already have been executed.
+    // The first action may already have been executed.
     expect((await submit()).status).toBe("pending");
     expect(await claim(next)).toBe("claimed");
   });
 
-  test("sends decision.approved, whose data has no further member", async () => {
+  test("sends decision.approved without additional data", async () => {
     const made = { url: "https://receiver.example/hook", event_types: ["decision.approved"] };
     await send("POST", "/v1/escalations/webhooks", org.admin, made);
     await approved();
@@ -167,7 +166,7 @@ describe("an approval that nobody claimed", () => {
   });
 });
 
-describe("is asked about again:", () => {
+describe("is reviewed again:", () => {
   test.each<[string, Terms]>([
     ["another action", { change: { payload: { content: { amount: 51, to: "bob" } } } }],
     ["a greater impact", { change: { estimated_impact: { financial_exposure_usd: 1e9 } } }],
@@ -248,7 +247,7 @@ describe("an approval lives", () => {
     expect(await life(await approved(other))).toBe(600);
   });
 
-  test("until it expires: a claim hears 409, an equal action is asked about, and `executed` is an alarm", async () => {
+  test("until it expires: then a claim gets 409, an equal action is reviewed, and `executed` is an alarm", async () => {
     const first = await approved();
     await expire(first.escalation_id);
     const message = expect.stringContaining("expired at 2020-01-01");
@@ -260,7 +259,7 @@ describe("an approval lives", () => {
     expect(await trail(late)).toContain("contradicted");
   });
 
-  test("as long as the override that it rests on", async () => {
+  test("as long as its override", async () => {
     await activate("blocks", { when: "true", effect: "block" });
     const blocked = await submit();
     const made = await send("POST", `/v1/intents/${blocked.intent_id}/override`, org.operator, { reason: "seen" });
@@ -288,13 +287,13 @@ describe("an equal action", () => {
     expect((await submit()).status).toBe("pending");
   });
 
-  test("hears that the review blocked it", async () => {
+  test("gets the block of the review", async () => {
     const [first, second] = [await submit(), await submit()];
     await rule(first.escalation_id, { outcome: "block" });
     expect([(await read(second)).outcome, await claim(second)]).toEqual(["block", "state_conflict"]);
   });
 
-  test("opens a review of its own while somebody waits on any node, and joins it when that client is gone", async () => {
+  test("opens its own review while a client waits on any node, and joins after that client has gone", async () => {
     const first = await submit();
     const gone = new AbortController();
     const waiting = fetch(`${urls[0]}/v1/intents/${first.intent_id}/decision?wait=55`, {
@@ -324,7 +323,7 @@ describe("an equal action", () => {
     expect(second.escalation_id === first.escalation_id).toBe(joins);
   });
 
-  test("joins nothing without a claim, and nothing that was submitted without one", async () => {
+  test("joins nothing without a claim, and no action submitted without one", async () => {
     const plain = await submit({ claim: undefined });
     const first = await submit();
     const second = await submit({ claim: undefined });
@@ -342,7 +341,7 @@ describe("revoking", () => {
   const revoke = (escalation_id: string, key = org.operator) =>
     send("POST", `/v1/escalations/${escalation_id}/revoke`, key, { reason: "wrong account" });
 
-  test("an unclaimed approval ends it permanently, for each action that rests on it", async () => {
+  test("an unclaimed approval ends it permanently for each action that uses it", async () => {
     const first = await approved();
     expect((await revoke(first.escalation_id)).status).toBe(200);
     expect((await revoke(first.escalation_id)).status).toBe(200);

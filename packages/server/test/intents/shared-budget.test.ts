@@ -1,4 +1,4 @@
-/** Policies that share the budget of a decision. Source: docs/reference/policies.md */
+/** Source: docs/reference/policies.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const post = (path: string, key: string, body: unknown) => call(url, "POST", path, { key, body });
 
-/** Activates a policy that compares each entry with a list of texts, and returns the warnings. */
+/** Activates a policy that compares each entry with a list of texts. Returns the warnings. */
 async function activate(
   name: string,
   mode = "live",
@@ -30,7 +30,7 @@ async function activate(
   return activated.json.warnings;
 }
 
-test("policies that can exhaust the budget together are warned of when they are activated, and named by a decision that ran out", async () => {
+test("activating policies that can exhaust the budget together gives a warning, and a decision that ran out names them", async () => {
   const warned: number[] = [];
   for (let n = 0; n < 40; n += 1) {
     const [warning] = await activate(`loop-${n}`);
@@ -56,7 +56,7 @@ test("policies that can exhaust the budget together are warned of when they are 
   expect(messages[0]).toMatch(/the cost budget is used up\. .*loop-\d+ took [\d,]+ units, .* others took less$/);
 });
 
-test("packs that can exhaust the budget together with live policies are warned of when a membrane switches them on", async () => {
+test("switching on packs that can exhaust the budget together with live policies gives a warning", async () => {
   const { admin, membrane_id } = await reviewedOrganization(database.db, url, { packs: [] });
   const change = (body: object) => call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body });
   const create = (packs: string[]) => post("/v1/membranes", admin, { name: packs.join(), packs });

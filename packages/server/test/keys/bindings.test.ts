@@ -1,4 +1,4 @@
-/** A key's bindings hold for each submission, on every node, from the next request on. Source: decision 0041. */
+/** Source: decision 0041. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -11,7 +11,7 @@ let admin: string;
 let bound_membrane: string;
 let other_membrane: string;
 beforeAll(async () => {
-  // The proxy on this machine says where a request comes from.
+  // A trusted proxy on this machine reports the client's address.
   ({ url } = await serviceNode(database, { config: { trust_proxy: ["127.0.0.1"] } }));
   ({ url: other_url } = await serviceNode(database, { config: { trust_proxy: ["127.0.0.1"] } }));
   const made = await call(url, "POST", "/v1/onboarding/quickstart", {
@@ -58,7 +58,7 @@ const seen = ({ status, json }: Awaited<ReturnType<typeof call>>) =>
 const bound = (path: string) => [403, "forbidden", path, "bound"];
 
 describe("POST /v1/api-keys with bindings", () => {
-  test("201 shows the bindings in one spelling, and so does the list", async () => {
+  test("201 and the list show normalized bindings", async () => {
     const { status, json } = await create({
       membrane_ids: [bound_membrane, bound_membrane],
       agent_ids: ["Bot", "bot"],
@@ -102,12 +102,12 @@ describe("POST /v1/api-keys with bindings", () => {
     expect(await count()).toBe(before);
   });
 
-  test("400 for an empty list, which would bind to nothing", async () => {
+  test("400 for an empty list, which would allow nothing", async () => {
     for (const name of ["membrane_ids", "agent_ids", "source_cidrs"])
       expect((await create({ [name]: [] })).json.error.code).toBe("invalid_request");
   });
 
-  test("a membrane of another organization is none", async () => {
+  test("a membrane of another organization counts as missing", async () => {
     const stranger = await call(url, "POST", "/v1/onboarding/quickstart", {
       body: { org_name: "Other", email: "other@example.com", description: "an agent" },
     });
@@ -126,7 +126,7 @@ describe("a submission with a bound key", () => {
       );
   });
 
-  test("is refused for another agent, and no spelling escapes", async () => {
+  test("is refused for another agent in any spelling", async () => {
     const { api_key } = await keyOf({ agent_ids: ["Bot-1", "second"] });
     for (const agent of ["bot-1", "BOT-1", "ｂｏｔ-1", "second"])
       expect(seen(await submit(api_key, { agent }))).toBe(201);
@@ -143,7 +143,7 @@ describe("a submission with a bound key", () => {
     expect(seen(await call(url, "POST", "/v1/intents/batch?mode=shadow", batch))).toEqual(bound("/mode"));
   });
 
-  test("in a batch is refused item by item", async () => {
+  test("is refused item by item in a batch", async () => {
     const { api_key } = await keyOf({ membrane_ids: [bound_membrane], agent_ids: ["bot"] });
     const intents = [intent(), intent("other"), intent("bot", { membrane_id: other_membrane }), intent("BOT")];
     const { json } = await call(url, "POST", "/v1/intents/batch", { key: api_key, body: { intents } });
@@ -176,13 +176,12 @@ describe("a key that is bound to networks", () => {
       expect(seen(await submit(api_key, { from: address })), address).toEqual(bound(""));
     }
     expect(seen(await submit(api_key, { from: "10.1.2.3" }))).toBe(201);
-    // The loopback address, without a header of the proxy.
     expect(seen(await submit(api_key))).toEqual(bound(""));
   });
 });
 
 describe("PATCH /v1/api-keys/{key_id}", () => {
-  test("holds on every node from the next submission on, also where the key is in memory", async () => {
+  test("takes effect on every node with the next submission, even if the key is cached", async () => {
     const { api_key, key_id } = await keyOf(null);
     const sent = { base: other_url, from: "10.1.2.3" };
     const narrow = [
@@ -194,7 +193,7 @@ describe("PATCH /v1/api-keys/{key_id}", () => {
       expect(seen(await submit(api_key, sent))).toBe(201);
       expect((await bind(key_id, bindings)).status).toBe(200);
       expect(seen(await submit(api_key, sent))).toEqual(bound(path));
-      // Wider again: the node has the narrow bindings in memory.
+      // Widens again while the node has the narrow bindings in memory.
       expect((await bind(key_id, null)).status).toBe(200);
     }
     expect(seen(await submit(api_key, { ...sent, query: "?mode=shadow" }))).toBe(201);
@@ -202,7 +201,7 @@ describe("PATCH /v1/api-keys/{key_id}", () => {
     expect(seen(await submit(api_key, { ...sent, query: "?mode=shadow" }))).toEqual(bound("/mode"));
   });
 
-  test("holds for a repetition of what was answered before, too", async () => {
+  test("also applies to a repetition of an answered request", async () => {
     const { api_key, key_id } = await keyOf(null);
     expect(seen(await submit(api_key, { base: other_url, once: "a" }))).toBe(201);
     expect(seen(await submit(api_key, { base: other_url, once: "a" }))).toBe(200);
@@ -212,7 +211,7 @@ describe("PATCH /v1/api-keys/{key_id}", () => {
     expect(seen(await submit(api_key, { base: other_url, once: "a" }))).toEqual(bound(""));
   });
 
-  test("leaves a trail, and refuses keys that are revoked or not there, wrong bindings, and everybody but admins", async () => {
+  test("is audited, and refuses revoked or unknown keys, wrong bindings, and callers who are not admins", async () => {
     const { api_key, key_id } = await keyOf(null);
     const { json } = await bind(key_id, { forbid_shadow: true });
     expect(json.api_key).toMatchObject({ key_id, bindings: { forbid_shadow: true, agent_ids: null } });
@@ -229,8 +228,8 @@ describe("PATCH /v1/api-keys/{key_id}", () => {
   });
 });
 
-describe("claims, reports and withdrawals with a key that was bound elsewhere since", () => {
-  test("403, and reading goes on", async () => {
+describe("claims, reports and withdrawals with a key that was bound elsewhere afterwards", () => {
+  test("answer 403, and reading still works", async () => {
     const { api_key, key_id } = await keyOf(null);
     const { intent_id } = (await submit(api_key)).json;
     await bind(key_id, { agent_ids: ["other"] });

@@ -1,4 +1,4 @@
-/** Keys that an admin should do something about, and what fits an unbound key. Source: decision 0041. */
+/** Source: decision 0041. */
 import { expect, test } from "vitest";
 import { announceExpiry } from "../../src/operations/keys/announce-expiry.ts";
 import { countExpiringKeys } from "../../src/store/keys/key-expiry.ts";
@@ -31,7 +31,7 @@ interface Listed {
   readonly expires_in_days: number | null;
 }
 
-test("an unbound agent key is named while a membrane is live, in the list, in the overview and by going live", async () => {
+test("list, overview and going live warn of an unbound agent key while a membrane is live", async () => {
   const { admin, create, warnings, goLive, membrane_id } = await organization();
   const unbound = await create({ name: "loose" });
   const bound = [
@@ -51,13 +51,12 @@ test("an unbound agent key is named while a membrane is live, in the list, in th
   await call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin });
   expect(await warnings(unbound.key_id)).toEqual([]);
   expect(await overview()).toEqual([]);
-  // A revoked key has no warning.
   await goLive();
   await call(url, "DELETE", `/v1/api-keys/${unbound.key_id}`, { key: admin });
   expect(await warnings(unbound.key_id)).toEqual([]);
 });
 
-test("an admin key is named as soon as it submits, and no other use of it counts", async () => {
+test("an admin key gets a warning once it submits, not for other uses", async () => {
   const { admin, key_id, warnings, submit } = await organization();
   expect(await warnings(key_id)).toEqual([]);
   await submit(admin, "a");
@@ -72,7 +71,7 @@ test("an admin key is named as soon as it submits, and no other use of it counts
   expect(await warnings(key_id)).toEqual(["admin_submits"]);
 });
 
-test("the observed bindings are the agents and membranes of the key and its rotations, and binding to them lets the same through", async () => {
+test("suggested bindings are the agents and membranes of the key and its rotations, and allow the same submissions", async () => {
   const { admin, create, submit, membrane_id, key_id: admin_id } = await organization();
   const second = await call(url, "POST", "/v1/membranes", { key: admin, body: { name: "second" } });
   const other = second.json.membrane.membrane_id;
@@ -101,7 +100,7 @@ test("the observed bindings are the agents and membranes of the key and its rota
   expect((await call(url, "GET", "/v1/api-keys/key_unknown/observed-bindings", { key: admin })).status).toBe(404);
 });
 
-test("admins get a mail 14 days, 3 days and 1 day before the end of a key, once each; the list and a metric say it, too", async () => {
+test("admins get one mail 14 days, 3 days and 1 day before a key expires; the list and a metric show it, too", async () => {
   const { org_id, create, list } = await organization();
   await database.db.query(
     `insert into people (org_id, user_id, email, role, created_at)
@@ -137,7 +136,7 @@ test("admins get a mail 14 days, 3 days and 1 day before the end of a key, once 
     expect([14, 3, 1].map((within) => counted[within])).toEqual([14, 3, 1].map((within) => (days <= within ? 1 : 0)));
     expect(await metrics.text()).toContain(`countersign_keys_expiring{within_days="${days}"} 1`);
   }
-  // A key that was made for two days is announced on its last one only.
+  // A key made for two days is announced only on its last day.
   await create({ expires_in_days: 2 });
   expect(await announce()).toEqual([]);
   await left(-1);

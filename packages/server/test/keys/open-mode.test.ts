@@ -1,4 +1,3 @@
-/** Open mode: before the first key, from this machine only. */
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { request } from "undici";
@@ -20,12 +19,12 @@ describe("while no key was ever created", async () => {
     expect((await call(node.url, "GET", "/v1/api-keys")).status).toBe(200);
   });
 
-  test("a key sent in open mode does no harm, because none is required", async () => {
+  test("a key sent in open mode is ignored", async () => {
     const answer = await call(node.url, "GET", "/v1/intents", { key: "some-placeholder" });
     expect([answer.status, answer.json.as.org_id]).toEqual([200, "org_local"]);
   });
 
-  test("what only a signed-in person may do answers 401, with a session that is none, too", async () => {
+  test("operations for signed-in people answer 401, also with an invalid session", async () => {
     for (const headers of [{}, { cookie: `countersign_session=${"x".repeat(43)}` }])
       for (const [method, path] of [
         ["GET", "/v1/auth/sessions"],
@@ -42,7 +41,7 @@ describe("while no key was ever created", async () => {
   test.each([
     ["a key that is none", { "x-api-key": "some-placeholder" }, "invalid_api_key"],
     ["a page of somebody whose session is over", { "x-service-caller": "usr_1" }, "missing_api_key"],
-  ])("what only a signed-in person may do answers 401 to %s", async (_, headers, code) => {
+  ])("operations for signed-in people answer 401 to %s", async (_, headers, code) => {
     for (const cookie of [{}, { cookie: `countersign_session=${"x".repeat(43)}` }]) {
       const answer = await call(node.url, "DELETE", "/v1/auth/sessions", { headers: { ...headers, ...cookie } });
       expect([answer.status, answer.json.error.code]).toEqual([401, code]);
@@ -84,7 +83,7 @@ describe("while no key was ever created", async () => {
     expect([with_key.status, with_key.json.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
-  test("a web page of somebody else can change nothing, with a body or without; this service's own pages can", async () => {
+  test("another site's web page can change nothing, with or without a body; this service's own pages can", async () => {
     const body = JSON.stringify(intent);
     for (const sender of [{ Origin: "https://attacker.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
       const headers = { "Content-Type": "text/plain", ...sender };
@@ -131,7 +130,7 @@ test("a key of any organization ends it", async () => {
   expect((await call(node.url, "GET", "/v1/intents")).status).toBe(401);
 });
 
-test("of two first keys at once on two nodes one is made: for the other open mode is over", async () => {
+test("of two concurrent first keys on two nodes, one is created, and open mode is over for the other", async () => {
   const { db } = await testDatabase();
   const nodes = [await httpNode(db), await httpNode(db)] as const;
   const answers: Awaited<ReturnType<typeof call>>[] = [];

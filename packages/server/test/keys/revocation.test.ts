@@ -16,24 +16,26 @@ const nodes = [await httpNode(db), await httpNode(secondDb)] as const;
 const org = await testOrganization(db);
 const intent = JSON.stringify({ intent: { agent: { id: "a-1" }, action: { verb: "send_email" } } });
 
-/** One request of the hammer, in milliseconds of this process. */
+/** One request of the load, in milliseconds of this process. */
 interface Asked {
   readonly began: number;
   readonly ended: number;
   readonly status: number;
 }
 
-/** On each node more than its database sessions, so that requests wait for each other; 200 in the nightly run. */
+/** More than a node's database sessions, so that requests queue; 200 in the nightly run. */
 const connections = Math.max(60, runs(200));
 
-/** All connections ask with one key, before, while and after `during` runs. Returns when each request began and how it ended. */
+/**
+ * All connections send requests with one key before, during and after `during`. Returns when each began and its result.
+ */
 async function hammer(api_key: string, during: () => Promise<void>): Promise<Asked[]> {
   const agents = nodes.map(() => new Agent({ connections: connections / 2, pipelining: 1 }));
   const seen: Asked[] = [];
   let running = true;
   let from = Number.NEGATIVE_INFINITY;
   let settled: (() => void) | undefined;
-  /** Resolves when as many requests as there are connections began after this call and have ended. */
+  /** Resolves when as many requests as connections have begun and ended after this call. */
   const allAsked = () => {
     from = performance.now();
     let left = connections;
@@ -74,7 +76,7 @@ async function hammer(api_key: string, during: () => Promise<void>): Promise<Ask
 }
 
 test.each(["rotate", "revoke"] as const)(
-  "many connections on two nodes: nothing that began after the answer to %s got anything but 401",
+  "many connections on two nodes: every request that began after the answer to %s got 401",
   async (how) => {
     const admin = await org.key();
     const old = await org.key({ role: "auditor" });
@@ -99,7 +101,7 @@ test.each(["rotate", "revoke"] as const)(
 const services = [await serviceNode(database), await serviceNode(database)] as const;
 
 test.each(["rotate", "revoke"] as const)(
-  "a node that remembers a key from a decision makes none with it any more once another node has answered to %s",
+  "a node with a cached key decides nothing with it once another node has answered %s",
   async (how) => {
     const [here, elsewhere] = services;
     const admin = await org.key();
@@ -117,7 +119,7 @@ test.each(["rotate", "revoke"] as const)(
   },
 );
 
-test("every refusal of a revoked key that a node still remembers is 401, whatever else is wrong with the request", async () => {
+test("a revoked key that is still cached is refused with 401, whatever else is wrong", async () => {
   const admin = await org.key();
   for (const [name, send] of Object.entries({
     "broken body": { body: "{broken" },

@@ -1,4 +1,4 @@
-/** Filters of lists: one that the contract has and the service passed over would show more than was asked for. */
+/** Filters that the service ignored would show more rows than requested. */
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
 import type { listAgents } from "../../src/operations/agents/read-agents.ts";
@@ -13,7 +13,7 @@ import type { EscalationFilter } from "../../src/store/escalations/escalations.t
 import type { IntentFilter } from "../../src/store/intents/intents.ts";
 import type { OverrideFilter } from "../../src/store/overrides/overrides.ts";
 
-/** The filters of each list, by operation. A list that is missing here has no filter. */
+/** Filters of each list, by operation. Lists not named here have none. */
 interface Narrowing {
   listAudit: AuditFilter;
   listEscalations: EscalationFilter;
@@ -34,10 +34,10 @@ type QueryNames<Id extends OperationId> = Table[Id] extends { query: { propertie
   : never;
 type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
 type Known<Id> = "limit" | "cursor" | (Id extends keyof Narrowing ? keyof Narrowing[Id] : never);
-/** `listEscalations: group` where the contract has that filter and nothing here narrows by it. */
+/** `listEscalations: group` if the contract has a filter `group` that the service does not use. */
 type Forgotten = { [Id in Filtering]: `${Id}: ${Exclude<QueryNames<Id>, Known<Id>>}` }[Filtering];
 
-test("every filter of the contract reaches what narrows the list (the compiler tells which one was forgotten)", () => {
+test("the service uses every filter of the contract (the compiler names a missing one)", () => {
   const none: Record<Forgotten, never> = {};
   expect(none).toEqual({});
 });

@@ -1,4 +1,3 @@
-/** Lists find rare entries of a history without reading all of it. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
 import { readAuditPage, readTrailPage } from "../../src/store/audit/audit.ts";
@@ -38,7 +37,7 @@ beforeAll(async () => {
   await analyze("ledger, escalations");
 });
 
-/** The most rows that a step of the statements gave or left out. */
+/** Returns the most rows that one plan step returned or filtered out. */
 async function rowsRead(list: (query: Query) => Promise<unknown>, of = org_id): Promise<number> {
   const plans: Plan[] = [];
   await db.tenant(of, (query) => list(explained(query, plans)));
@@ -52,7 +51,7 @@ test.each(["user_removed", "delivery_failed", "key_created", "escalated", "overr
   },
 );
 
-test("a page of all audit rows, from the newest or from any other one on", async () => {
+test("a page of all audit rows, from any row on", async () => {
   for (const before of [null, 20, many, many + 1, many + 2] as const) {
     const list = (query: Query) => readTrailPage(query, org_id, {}, before, 51);
     expect(await rowsRead(list), `${before}`).toBeLessThan(200);
@@ -91,13 +90,13 @@ test("audit rows of one person, or of nobody", async () => {
   }
 });
 
-test("audit rows of a time, wherever in the trail it is", async () => {
+test("audit rows of a time range, anywhere in the trail", async () => {
   const heads = `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, entries,
     usage_period, usage_used) values ($1, 0, 0, 0, 0, $2, '', 0, '2026-01', 0)`;
   const busy = "org_00000000000000000000000002";
   const begun_ms = Date.UTC(2026, 0, 1);
   const time = (second: number) => new Date(begun_ms + second * 1_000).toISOString();
-  // A row each second, but one of a node whose clock is seven minutes behind and one whose clock is seven ahead.
+  // One row each second. One node's clock is seven minutes slow, another's seven fast.
   const astray = new Map([
     [2_000, 2_000 - 420],
     [3_000, 3_000 + 420],
@@ -127,7 +126,7 @@ test("audit rows of a time, wherever in the trail it is", async () => {
     for (const to of edges) expect(await seqs(from, to), `${from} to ${to}`).toEqual(within(from, to));
   expect(await seqs(100, 110, 105, 3)).toEqual([104, 103, 102]);
   expect(await seqs(100, 110, 102, 3)).toEqual([101, 100]);
-  // With slack for clocks: ten minutes before and after, not the trail up to there.
+  // Allows ten minutes of clock error before and after, but must not read all earlier records.
   const [early, late] = [time(1_000), time(1_010)];
   expect(await rowsRead((query) => readTrailPage(query, busy, { from: early, to: late }, null, 51), busy)).toBeLessThan(
     1_300,
@@ -141,7 +140,7 @@ test("audit rows of a time, wherever in the trail it is", async () => {
   expect((await empty).rows).toEqual([]);
 });
 
-test("audit rows that there never are: of what the service always does itself, or never", async () => {
+test("audit rows that cannot exist: no statement for an actor and type that never match", async () => {
   const nothing: Query = () => Promise.reject(new Error("a statement was sent"));
   for (const filter of [
     { actor: "key_1", type: "decided" },
@@ -169,7 +168,7 @@ test("audit rows of a key, from when it was made until it ended", async () => {
     [own, many * 2],
   );
   const [former, recent] = [key(1_000), key(4_900)];
-  // A decision each second, of two records: the former key was revoked three minutes after it was made.
+  // One decision each second, two records each. The former key was revoked three minutes after its creation.
   await ledgerRows(
     db,
     own,
@@ -209,7 +208,7 @@ test("intents that were decided in shadow, or in test mode", async () => {
     expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
 });
 
-test("intents that were held, and those of an agent that seldom asked", async () => {
+test("held intents, and those of a rare agent", async () => {
   for (const filter of [{ verdict: "escalate" }, { verdict: "block" }, { agent_id: "rare" }] as const)
     expect(
       await rowsRead((query) => listIntents(query, org_id, filter, null, 51)),
@@ -217,10 +216,10 @@ test("intents that were held, and those of an agent that seldom asked", async ()
     ).toBeLessThan(10);
 });
 
-test("a key's own intents, where all that others submitted was before it was made", async () => {
+test("a new key's intents among older ones of others", async () => {
   const made_ms = Date.UTC(2026, 0, 1);
   const lineage_id = firstIdAt("api_key", made_ms).padEnd(30, "Z");
-  // By the clocks of two nodes the intent may be older than the key that submitted it.
+  // Clocks of two nodes differ, so an intent may appear older than its key.
   const intent_id = firstIdAt("intent", made_ms - 60_000).padEnd(30, "0");
   await ledgerRows(db, org_id, [{ intent_id, lineage_id }]);
   const list = (query: Query) => listIntents(query, org_id, { lineage_id }, null, 51);
@@ -232,7 +231,7 @@ test("a key's own intents, where all that others submitted was before it was mad
   expect((await db.tenant(org_id, later)).rows).toEqual([]);
 });
 
-test("escalations of an agent that was seldom held, of test mode, and those that ended as few do", async () => {
+test("escalations of a rarely held agent, of test mode, and with a rare outcome", async () => {
   const agent = { agent_id: "rare", reviewers: null } as const;
   const cancelled = { status: "cancelled", reviewers: null } as const;
   const none = { status: "timed_out", reviewers: null } as const;
@@ -247,8 +246,8 @@ test("escalations of an agent that was seldom held, of test mode, and those that
   expect(ended.rows).toMatchObject([{ record: { n: 3 } }]);
 });
 
-test("one person's reviews: the records of others are not accepted apart", async () => {
-  /** How often a step of the statement was carried out, of the one that was most often. */
+test("one person's reviews, without reading other people's records", async () => {
+  /** Returns the loops of the most repeated plan step. */
   const most = (plan: Plan): number => Math.max(plan["Actual Loops"], ...(plan.Plans ?? []).map(most));
   for (const [reviewer, found] of [
     ["usr_1", [1]],

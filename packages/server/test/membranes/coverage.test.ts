@@ -1,4 +1,3 @@
-/** Which rules look at what agents asked for, over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -13,7 +12,6 @@ beforeAll(async () => {
   ({ url: second } = await serviceNode(database));
 });
 
-/** An organization whose default membrane has the pack `account`, and what is asked there. */
 async function organization() {
   const org = await testOrganization(db);
   const { api_key: key } = await org.key();
@@ -37,7 +35,7 @@ const named = (actions: readonly { verb: string; type: string; count: number; ru
   actions.map(({ verb, type, count, rules }) => [verb, type, count, rules.length > 0]);
 
 describe("coverage", () => {
-  test("tells what no rule names first, then what was asked for most, with the rules that name it", async () => {
+  test("lists actions that no rule names first, then by frequency, with the rules that name them", async () => {
     const { submit, coverage, membrane_id } = await organization();
     for (let n = 0; n < 3; n += 1) await submit({ verb: "pay", type: "Payment.Transfer" });
     for (let n = 0; n < 2; n += 1) await submit({ verb: "pay", type: "payments.transfer" });
@@ -48,13 +46,13 @@ describe("coverage", () => {
     expect(found.actions).toMatchObject([
       { verb: "pay", type: "payments.transfer", data_classes: [], count: 2, held: 0, rules: [] },
       { verb: "look", type: "other.unclassified", data_classes: ["a", "pii"], count: 1, held: 0, rules: [] },
-      // Held in shadow too: nothing is known of the account.
+      // In shadow mode also held, because the account is unknown.
       { verb: "pay", type: "payment.transfer", data_classes: [], count: 3, held: 3 },
     ]);
     expect(found.actions[2].rules).toEqual(["account.account-open", "account.sufficient-balance"]);
   });
 
-  test("goes by the catalogue and the policies as they are now, on every node, and by the rules that are in force", async () => {
+  test("uses the current catalogue, policies and live rules, on every node", async () => {
     const { submit, coverage, change, api_key: key } = await organization();
     await submit({ verb: "wire", type: "treasury.wire" });
     expect(named((await coverage()).actions)).toEqual([["wire", "treasury.wire", 1, false]]);
@@ -80,7 +78,7 @@ describe("coverage", () => {
     ]);
   });
 
-  test("is of one membrane, without what was asked in test mode", async () => {
+  test("covers one membrane, without test mode", async () => {
     const { submit, coverage, api_key: key, ...org } = await organization();
     const { json } = await call(url, "POST", "/v1/membranes", { key, body: { name: "other" } });
     await submit({ verb: "elsewhere" }, {}, "", json.membrane.membrane_id);
@@ -94,7 +92,7 @@ describe("coverage", () => {
     ]);
   });
 
-  test("is empty where nothing was asked, ends at 200 kinds, and keeps those that no rule names", async () => {
+  test("is empty without intents, ends at 200 kinds, and keeps those that no rule names", async () => {
     const { submit, coverage } = await organization();
     expect(await coverage()).toMatchObject({ intents: 0, complete: true, actions: [] });
     await submit({ verb: "pay", type: "payment.transfer" });
@@ -122,7 +120,7 @@ describe("coverage", () => {
     expect((await call(url, "GET", path, { key: api_key })).status).toBe(status);
   });
 
-  test("of a membrane that is not there, or another organization's, is not found", async () => {
+  test("of a missing membrane, or another organization's, is not found", async () => {
     const [one, another] = [await organization(), await organization()];
     for (const id of [another.membrane_id, "mem_00000000000000000000000000", "x"]) {
       const answer = await call(url, "GET", `/v1/membranes/${id}/coverage`, { key: one.api_key });

@@ -1,4 +1,3 @@
-/** A running service counts decisions for the overview by itself, and tells how many are not counted. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { addDecided } from "../../src/testing/database/decided.ts";
@@ -9,7 +8,7 @@ const database = await testDatabase();
 const { db } = database;
 const at = "2026-11-18T12:00:00.000000Z";
 
-test("a node that starts counts what was decided before, and its metrics say what is left", async () => {
+test("a starting node counts earlier decisions, and its metrics show the rest", async () => {
   const { org_id } = await testOrganization(db);
   await addDecided(db, org_id, [{ at }, { at }]);
   const { metrics } = await serviceNode(database);

@@ -1,4 +1,3 @@
-/** Reports of missing facts in the overview and before going live, over HTTP. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -11,7 +10,7 @@ beforeAll(async () => {
   ({ url } = await serviceNode(database));
 });
 
-test("the overview and going live name the facts that were missing, their share, their rules, and what to do", async () => {
+test("the overview and going live name missing facts, their share, their rules, and what to do", async () => {
   const own = await testOrganization(db);
   const key = (await own.key()).api_key;
   const [{ membrane_id: id }] = (await call(url, "GET", "/v1/membranes", { key })).json.membranes;

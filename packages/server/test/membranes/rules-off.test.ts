@@ -1,4 +1,4 @@
-/** Rules of packs that a membrane switches off one by one. Source: docs/reference/policies.md. */
+/** Source: docs/reference/policies.md. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -22,7 +22,7 @@ async function organization() {
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 const rulesOf = (decision: { reasons: { policy: string }[] }) => decision.reasons.map(({ policy }) => policy);
 
-test("the steps about missing facts name rules, and rules that are switched off decide nothing", async () => {
+test("the advice on missing facts names rules, and switched-off rules decide nothing", async () => {
   const { ask, change, decide } = await organization();
   const held = await decide();
   expect(held.verdict).toBe("escalate");
@@ -45,7 +45,7 @@ test("the steps about missing facts name rules, and rules that are switched off 
   expect(backtest).toMatchObject({ evaluated: 4, reproduced: 1 });
 });
 
-test("400 for a rule that no pack has, with the one that may be meant", async () => {
+test("400 for an unknown rule, with a suggestion", async () => {
   const { change, decide } = await organization();
   const [rule = ""] = rulesOf(await decide());
   const { status, json } = await change({ rules_off: [rule, `${rule}x`] });

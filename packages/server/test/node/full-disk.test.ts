@@ -1,4 +1,3 @@
-/** Files after an incomplete write. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +7,7 @@ import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 
 const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
 
-/** Begins every file, and finishes none. */
+/** Starts writing every file and finishes none. */
 vi.doMock("node:fs/promises", async (original) => {
   const real = await original<typeof import("node:fs/promises")>();
   async function writeFile(file: string): Promise<never> {
@@ -21,7 +20,7 @@ vi.doMock("node:fs/promises", async (original) => {
   }
   return { ...real, writeFile, cp };
 });
-// Loaded again for these tests, and later for other files, which may share this process.
+// Reloads the modules with the mock, and again without it for other test files of this process.
 vi.resetModules();
 const { claim } = await import("../../src/store/embedded-postgres/claim.ts");
 const { usableBinaries } = await import("../../src/store/embedded-postgres/usable-binaries.ts");
@@ -29,7 +28,7 @@ const { createMailer } = await import("../../src/edge/sign-in/mailer.ts");
 vi.doUnmock("node:fs/promises");
 vi.resetModules();
 
-test("a mail leaves no part of itself in the outbox, however often it is tried again", async () => {
+test("a failed mail leaves no partial file in the outbox, however often it is retried", async () => {
   const data_dir = await temporaryDir();
   const mailer = createMailer({ smtp_url: null, mail_from: null, data_dir }, silentLog);
   const mail = { to: "a@example.com", subject: "Log in", text: "a link", html: "<p>a link</p>" };
@@ -49,7 +48,7 @@ test("a copy of the database's programs leaves nothing of its 58 MB", async () =
   const bin_dir = join(native, "bin");
   for (const dir of [bin_dir, join(native, "share")]) mkdirSync(dir, { recursive: true });
   writeFileSync(join(bin_dir, "postgres"), "");
-  // Its links cannot be made where it is, so it is copied.
+  // Its links cannot be created in place, so it is copied.
   const links = [{ source: "native/lib/a.so.1", target: "native/nowhere/a.so" }];
   writeFileSync(join(native, "pg-symlinks.json"), JSON.stringify(links));
   const copied = usableBinaries({ source: "embedded", bin_dir, version: "1", major: 1 }, null, data_dir);

@@ -1,11 +1,10 @@
-/** Readiness of a node whose database hangs. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { waitingFor } from "../../src/testing/meanwhile.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 
-test("says no where the database does not answer in time, however often it is asked, and yes as soon as it does", async () => {
+test("is not ready while the database does not answer in time, however often asked, and ready as soon as it does", async () => {
   const database = await testDatabase();
   const node = await serviceNode(database);
   const ready = async () => (await call(node.url, "GET", "/readyz")).status;

@@ -1,4 +1,4 @@
-/** A quickstart whose answer was lost is sent again. Source: decision 0002. */
+/** Source: decision 0002. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -13,7 +13,7 @@ const quickstart = (idempotency_key: string, body: object = organization) =>
   call(url, "POST", "/v1/onboarding/quickstart", { body, headers: { "Idempotency-Key": idempotency_key } });
 const statusOf = async (key: string) => (await call(url, "GET", "/v1/membranes", { key })).status;
 
-test("a repetition gets the same organization with a new key, as often as it is sent, and the key before is revoked", async () => {
+test("each repetition gets the same organization with a new key, and the former key is revoked", async () => {
   const once = crypto.randomUUID();
   const first = await quickstart(once);
   expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([201, null]);
@@ -38,13 +38,12 @@ test("a repetition gets the same organization with a new key, as often as it is 
     [first.json.org_id],
   );
   expect(persons).toEqual([{ person: first.json.key_id, solo_ended_at: null }]);
-  // Now the key was used.
   const late = await quickstart(once);
   expect([late.status, late.json.error.code]).toEqual([409, "idempotency_conflict"]);
   expect(await statusOf(third.json.api_key)).toBe(200);
 });
 
-test("another body, ten minutes later, or a first key that was revoked: 409, and nothing is handed out", async () => {
+test("another body, a delay of ten minutes, or a revoked first key: 409 without a key", async () => {
   const once = crypto.randomUUID();
   const first = await quickstart(once);
   expect((await quickstart(once, { ...organization, org_name: "Other" })).status).toBe(409);
@@ -60,7 +59,7 @@ test("another body, ten minutes later, or a first key that was revoked: 409, and
 });
 
 test.each(["k", "0123456789abcdef0123456789abcde", "0".repeat(64), "a-key-of-21-characte."])(
-  "an Idempotency-Key that somebody might guess is refused: %s",
+  "a guessable Idempotency-Key is refused: %s",
   async (guessable) => {
     const answer = await quickstart(guessable);
     expect([answer.status, answer.json.error.details[0].path]).toEqual([400, "/Idempotency-Key"]);

@@ -1,4 +1,3 @@
-/** The hard limit over HTTP, on two nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
@@ -52,7 +51,7 @@ test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one eve
   expect(events[0]).toMatchObject({ event_type: "quota.exceeded", intent_id: null, organization_id: org.org.org_id });
   expect(events[0]?.data).toEqual({
     plan_id: "unlimited",
-    included_actions: 37, // the plan names none: what the limit permits
+    included_actions: 37, // without a number in the plan, the hard limit
     used_actions: 37,
     hard_limit: 37,
     batch_size: 1,
@@ -60,7 +59,7 @@ test("100 at once on two nodes with 37 left: 37 are decided, 63 are 402, one eve
   });
 });
 
-test("of a batch across the limit the last items fail, each for itself; the event says how large it was", async () => {
+test("in a batch over the limit the last items fail alone; the event has the batch size", async () => {
   const org = await limited(20);
   const answer = await call(urls[0] ?? "", "POST", "/v1/intents/batch", {
     key: org.agent,
@@ -75,7 +74,7 @@ test("of a batch across the limit the last items fail, each for itself; the even
   expect(await stored(org)).toBe(20);
 });
 
-test("two batches of 50 and 50 single ones at once: never one more than the limit, one event", async () => {
+test("two batches of 50 and 50 single intents at once: exactly the limit, one event", async () => {
   const org = await limited(60);
   const batch = (node: number) =>
     call(urls[node] ?? "", "POST", "/v1/intents/batch", { key: org.agent, body: { intents: Array(50).fill(body) } });
@@ -87,7 +86,7 @@ test("two batches of 50 and 50 single ones at once: never one more than the limi
 });
 
 describe("at the limit", () => {
-  test("shadow and test mode go on, uncounted", async () => {
+  test("shadow and test mode continue, uncounted", async () => {
     const org = await limited(0);
     const trial = (await org.org.key({ role: "agent", environment: "test" })).api_key;
     const shadow = await call(urls[0] ?? "", "POST", "/v1/intents?mode=shadow", { key: org.agent, body });
@@ -96,7 +95,7 @@ describe("at the limit", () => {
     expect((await usage(org)).used_actions).toBe(0);
   });
 
-  test("what was answered is answered again, and a refused Idempotency-Key is as good as new", async () => {
+  test("earlier answers are replayed, and a refused Idempotency-Key can be used again", async () => {
     const org = await limited(1);
     const first = await submit(org, 0, {}, { "Idempotency-Key": "a" });
     expect((await submit(org, 1, {}, { "Idempotency-Key": "b" })).status).toBe(402);
@@ -110,37 +109,34 @@ describe("at the limit", () => {
   test.each([
     ["alone", (org: Reviewed) => submit(org, 1, {}, { "Idempotency-Key": "last" })],
     ["in a batch", (org: Reviewed) => submitBatch(org, 1, [{ ...body, idempotency_key: "last" }])],
-  ])(
-    "a repetition that waited while another node answered it with the last unit has that answer: %s",
-    async (_, send) => {
-      const org = await limited(1);
-      const { org_id } = org.org;
-      const first = await submit(org, 0, {}, { "Idempotency-Key": "last" });
-      const [kept] = await db.query("delete from idempotency_keys k where org_id = $1 returning to_json(k) as key", [
-        org_id,
+  ])("a repetition that waits while another node uses the last unit for it gets that answer: %s", async (_, send) => {
+    const org = await limited(1);
+    const { org_id } = org.org;
+    const first = await submit(org, 0, {}, { "Idempotency-Key": "last" });
+    const [kept] = await db.query("delete from idempotency_keys k where org_id = $1 returning to_json(k) as key", [
+      org_id,
+    ]);
+    await db.query("update org_heads set usage_used = 0 where org_id = $1", [org_id]);
+    let repeated: ReturnType<typeof submit> | undefined;
+    // Imitates the other node: locks the head, then takes the last unit while the repetition waits.
+    await db.system(async (query) => {
+      await query("select from org_heads where org_id = $1 for update", [org_id]);
+      const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      repeated = send(org);
+      const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
+      await expect.poll(async () => (await db.query(waiting, [me?.pid])).length).toBe(1);
+      await query("update org_heads set usage_used = 1 where org_id = $1", [org_id]);
+      await query("insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, $1)", [
+        kept?.["key"],
       ]);
-      await db.query("update org_heads set usage_used = 0 where org_id = $1", [org_id]);
-      let repeated: ReturnType<typeof submit> | undefined;
-      // The other node by hand: at the head while the repetition comes, and away with the unit when it gets there.
-      await db.system(async (query) => {
-        await query("select from org_heads where org_id = $1 for update", [org_id]);
-        const [me] = await query<{ pid: number }>("select pg_backend_pid() as pid");
-        repeated = send(org);
-        const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
-        await expect.poll(async () => (await db.query(waiting, [me?.pid])).length).toBe(1);
-        await query("update org_heads set usage_used = 1 where org_id = $1", [org_id]);
-        await query("insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, $1)", [
-          kept?.["key"],
-        ]);
-      });
-      const { status, json } = (await repeated) ?? {};
-      expect(status).toBe(200);
-      expect(json.results?.[0] ?? json).toMatchObject(first.json);
-      expect(await toldOf(org)).toEqual([]);
-    },
-  );
+    });
+    const { status, json } = (await repeated) ?? {};
+    expect(status).toBe(200);
+    expect(json.results?.[0] ?? json).toMatchObject(first.json);
+    expect(await toldOf(org)).toEqual([]);
+  });
 
-  test("a larger plan that is used up in the same month is reported, too, once; until then the usage reports no limit", async () => {
+  test("a larger plan used up in the same month is also reported once; until then the usage reports no limit", async () => {
     const org = await limited(1);
     const plan = (hard_limit: number | null) =>
       changePlan(
@@ -167,7 +163,7 @@ describe("at the limit", () => {
     expect(limits).toEqual([1, 2, 3]);
   });
 
-  test("a new month begins at nothing, keeps the old one, and tells again when it is used up", async () => {
+  test("a new month starts at zero, keeps the old one, and reports the limit again", async () => {
     const org = await limited(1);
     expect([(await submit(org)).status, (await submit(org)).status]).toEqual([201, 402]);
     await db.query("update org_heads set usage_period = '2026-01' where org_id = $1", [org.org.org_id]);

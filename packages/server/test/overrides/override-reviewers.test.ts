@@ -1,4 +1,4 @@
-/** Who overrides a block where another policy holds the action for reviewers of its own. Source: docs/decisions/0011. */
+/** Source: docs/decisions/0011. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 const body = { intent: { agent: { id: "agent-1" }, action: { type: "other.wire", verb: "send" } } };
 
-/** An organization with a rule that blocks and one that holds the same actions as `escalation` says. */
+/** An organization with a blocking rule, and a rule that holds the same actions with this `escalation`. */
 async function heldAndBlocked(escalation: object): Promise<Reviewed> {
   const org = await reviewedOrganization(database.db, url, { packs: [] });
   for (const [name, spec] of Object.entries({ stop: { effect: "block" }, hold: { effect: "escalate", escalation } })) {
@@ -36,7 +36,7 @@ const submit = async ({ agent }: Reviewed) =>
 const override = (key: string, intent_id: string) =>
   call(url, "POST", `/v1/intents/${intent_id}/override`, { key, body: { reason: "seen it" } });
 
-test("one of the reviewers whom the other policy names has to override, and nobody else may", async () => {
+test("only a reviewer named by the other policy may override", async () => {
   const org = await heldAndBlocked({ reviewers: ["role:admin"] });
   const { intent_id, verdict } = await submit(org);
   expect(verdict).toBe("block");
@@ -50,7 +50,7 @@ test("one of the reviewers whom the other policy names has to override, and nobo
   expect(await submit(org)).toMatchObject({ verdict: "approve", human_override_id: done.json.override.override_id });
 });
 
-test("where it asks for two approvals, two people have to, both of them its reviewers", async () => {
+test("if it requires two approvals, two of its reviewers must override", async () => {
   const org = await heldAndBlocked({ reviewers: ["role:admin"], quorum: 2 });
   const { intent_id } = await submit(org);
   const first = await override(org.admin, intent_id);
@@ -62,7 +62,7 @@ test("where it asks for two approvals, two people have to, both of them its revi
   expect((await submit(org)).verdict).toBe("approve");
 });
 
-test("where it asks for three, nobody may; where it names nobody, any operator", async () => {
+test("if it requires three, nobody may; if it names nobody, any operator may", async () => {
   const many = await heldAndBlocked({ quorum: 3 });
   const refused = await override(many.admin, (await submit(many)).intent_id);
   expect([refused.status, refused.json.error.code]).toEqual([409, "override_not_allowed"]);
@@ -73,7 +73,7 @@ test("where it asks for three, nobody may; where it names nobody, any operator",
   expect((await override(any.operator, (await submit(any)).intent_id)).status).toBe(201);
 });
 
-test("a blocking rule beside a membrane that holds the action takes it from nobody: its reviewers have to override", async () => {
+test("with a blocking rule and a membrane that holds the action, the membrane's reviewers must override", async () => {
   const org = await reviewedOrganization(database.db, url, {
     ...{ packs: [], default_verdict: "escalate" },
     escalation: { reviewers: [{ type: "role", id: "admin" }], quorum: 1 },

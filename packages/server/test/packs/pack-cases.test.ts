@@ -1,4 +1,4 @@
-/** A sample of the packs' own cases, sent over HTTP to a node with the clock of each case. All of them run in `packs.test.ts`. */
+/** Sends a sample of the packs' cases over HTTP, at each case's time. `packs.test.ts` runs all of them. */
 import { parseTimestampUs } from "@countersign/core";
 import { describe, expect, test } from "vitest";
 import { sampleOf } from "../../../../scripts/property-runs.ts";
@@ -20,7 +20,7 @@ interface Answer {
   readonly json: { decision?: { verdict: string; reasons: { policy: string; effect: string }[] }; error?: unknown };
 }
 
-/** The result of the case's rule alone among its pack, as a verdict. */
+/** Returns what this rule alone decided. */
 function ofRule(rule: string, { status, json }: Answer): string {
   if (json.decision === undefined) return `${status} ${JSON.stringify(json.error)}`;
   return json.decision.reasons.find(({ policy, effect }) => policy === rule && effect !== "none")?.effect ?? "approve";
@@ -29,7 +29,7 @@ function ofRule(rule: string, { status, json }: Answer): string {
 const hours: ReadonlySet<unknown> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
 const isNoHour = (hour: unknown): boolean => hour !== undefined && hour !== null && !hours.has(hour);
 
-describe("the cases of a pack come out over HTTP as they do in core", () => {
+describe("a pack's cases give the same result over HTTP as in core", () => {
   test.each([...packs.values()].map((pack) => [pack.name, pack] as const))("%s", async (name, pack) => {
     at_us = null;
     const key = (await (await testOrganization(database.db)).key()).api_key;

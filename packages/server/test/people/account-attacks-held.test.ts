@@ -1,4 +1,3 @@
-/** Attacks on accounts that must keep failing: links, sessions, roles, tenants, addresses, odd input. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -18,7 +17,7 @@ const accept = (token: string, base = nodes.url) =>
   nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } }, base);
 
 describe("links", () => {
-  test("none serves for another purpose, and trying does not use it up", async () => {
+  test("no link works for another purpose, and an attempt does not use it up", async () => {
     const admin = await nodes.signedUp();
     const email = nodes.newAddress();
     await nodes.send("POST", "/v1/auth/signup", { body: { org_name: "New", email, password } });
@@ -41,7 +40,7 @@ describe("links", () => {
     for (const [purpose, token] of Object.entries(tokens)) expect((await use(purpose, token)).status).toBeLessThan(300);
   });
 
-  test("an invitation that two accept at once on two nodes makes one person", async () => {
+  test("an invitation accepted twice at once on two nodes creates one person", async () => {
     const admin = await nodes.signedUp();
     const email = nodes.newAddress();
     await invite(admin.cookie, email, "reviewer");
@@ -50,7 +49,7 @@ describe("links", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404]);
   });
 
-  test("a link for a new password that is used at once on two nodes sets one of them", async () => {
+  test("a password link used at once on two nodes sets one password", async () => {
     const { email } = await nodes.signedUp();
     await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
     const token = await nodes.mailed(email, /^Set a new/);
@@ -70,7 +69,7 @@ describe("links", () => {
     }
   });
 
-  test("an invitation that is accepted and withdrawn at once is either, never both", async () => {
+  test("an invitation accepted and withdrawn at once is one or the other, never both", async () => {
     const admin = await nodes.signedUp();
     for (let n = 0; n < 4; n += 1) {
       const email = nodes.newAddress();
@@ -84,7 +83,7 @@ describe("links", () => {
     }
   });
 
-  test("one address invited by two organizations joins one of them", async () => {
+  test("an address invited by two organizations joins one of them", async () => {
     const email = nodes.newAddress();
     const admins = [await nodes.signedUp(), await nodes.signedUp()];
     for (const { cookie } of admins) expect((await invite(cookie, email, "reviewer")).status).toBe(201);
@@ -98,7 +97,7 @@ describe("links", () => {
 });
 
 describe("sessions", () => {
-  test("a login takes no session text from the browser, and one begun before is not carried over", async () => {
+  test("a login accepts no session text from the browser, and an earlier session does not continue", async () => {
     const { email, cookie } = await nodes.signedUp();
     const planted = `countersign_session=${"A".repeat(43)}`;
     for (const brought of [planted, cookie]) {
@@ -108,13 +107,13 @@ describe("sessions", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: planted })).status).toBe(401);
   });
 
-  test("two cookies of the name are none: somebody else set one of them", async () => {
+  test("two cookies of the same name count as none, because an attacker may have set one", async () => {
     const { cookie } = await nodes.signedUp();
     const other = await nodes.signedUp();
     expect((await nodes.send("GET", "/v1/me", { cookie: `${cookie}; ${other.cookie}` })).status).toBe(401);
   });
 
-  test("a code that waited for the guess that ended its login is neither called wrong nor counted", async () => {
+  test("a code that waited while another guess ended its login is neither called wrong nor counted", async () => {
     const { email, session } = await nodes.signedUp();
     const { user_id } = session.user;
     await database.db.query("update people set totp_sealed = 'x', totp_confirmed_at = now() where user_id = $1", [
@@ -146,7 +145,7 @@ describe("sessions", () => {
     expect(counted).toEqual([{ mfa_failures: limits.session_mfa_failures_max }]);
   });
 
-  test("end on every node with a reset, another role, a removal and a sign-out everywhere, also those that wait", async () => {
+  test("end on every node with a reset, another role, a removal or a sign-out everywhere, also waiting requests", async () => {
     const admin = await nodes.signedUp();
     const ways = {
       reset: async (email: string) => {
@@ -198,7 +197,7 @@ describe("sessions", () => {
 });
 
 describe("roles and tenants", () => {
-  test("of admins who demote or remove each other at once, on two nodes, one stays", async () => {
+  test("if admins demote or remove each other at once on two nodes, one stays", async () => {
     for (const method of ["PATCH", "DELETE"]) {
       const one = await nodes.signedUp();
       const two = await nodes.joined(one.cookie, "admin");
@@ -218,7 +217,7 @@ describe("roles and tenants", () => {
   });
 
   test.each(["operator", "reviewer", "agent", "auditor"])(
-    "as %s nobody invites, changes or removes people",
+    "a caller with role %s cannot invite, change or remove people",
     async (role) => {
       const admin = await nodes.signedUp();
       const { cookie, user_id } = await nodes.joined(admin.cookie, role);
@@ -235,7 +234,7 @@ describe("roles and tenants", () => {
     },
   );
 
-  test("another organization's people, invitations and sessions are like those that do not exist", async () => {
+  test("another organization's people, invitations and sessions answer like missing ones", async () => {
     const [mine, other] = [await nodes.signedUp(), await nodes.signedUp()];
     const { invitation_id } = (await invite(other.cookie, nodes.newAddress(), "reviewer")).json.invitation;
     const { cookie } = mine;
@@ -258,7 +257,7 @@ describe("roles and tenants", () => {
 });
 
 describe("addresses and limits", () => {
-  test("addresses in X-Forwarded-For give no fresh budget to who is no trusted proxy", async () => {
+  test("X-Forwarded-For from an untrusted proxy gives no new rate budget", async () => {
     const node = await serviceNode(database, { ...nodes.parts, config: { rate_limits: {} } });
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) {
@@ -273,7 +272,7 @@ describe("addresses and limits", () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
   });
 
-  test("behind a trusted proxy the clients of one IPv6 network have one budget, others theirs", async () => {
+  test("behind a trusted proxy the clients of one IPv6 network share a budget, others have their own", async () => {
     const config = { rate_limits: {}, trust_proxy: ["127.0.0.1/32"] };
     const node = await serviceNode(database, { ...nodes.parts, config });
     const from = async (address: string) => {
@@ -311,7 +310,7 @@ describe("odd input", () => {
     for (const answer of await Promise.all(requests)) expect(answer.status).toBe(400);
   });
 
-  test("an address that is a megabyte is not even read", async () => {
+  test("an address of a megabyte is not even read", async () => {
     const email = `${"a".repeat(1_000_000)}@example.com`;
     for (const path of ["signup", "login", "password/forgot", "sso/begin"]) {
       const answer = await nodes.send("POST", `/v1/auth/${path}`, { body: { org_name: "Acme", email, password } });
@@ -319,7 +318,7 @@ describe("odd input", () => {
     }
   });
 
-  test("bodies of forms and of plain text are refused: another page's form cannot log anybody in", async () => {
+  test("form and plain text bodies are refused: another site's form cannot log anybody in", async () => {
     const { email } = await nodes.signedUp();
     const body = JSON.stringify({ email, password });
     for (const type of [

@@ -1,4 +1,3 @@
-/** Attacks on accounts, with real requests at two nodes. */
 import { request } from "node:http";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -45,7 +44,7 @@ describe("work that a stranger can cause", () => {
   });
 });
 
-test("however often somebody asks for links, an address gets one mail a minute", async () => {
+test("an address gets one mail a minute, however many links are requested", async () => {
   const { email } = await nodes.signedUp();
   const ask = async () => {
     const asked = Array.from({ length: 10 }, (_, n) =>
@@ -61,7 +60,7 @@ test("however often somebody asks for links, an address gets one mail a minute",
   expect(await ask()).toBe(2);
 });
 
-test("asking for links in somebody's name voids none that they were sent; using one voids the others", async () => {
+test("requesting links in another person's name voids none that were sent; using one voids the others", async () => {
   const { email } = await nodes.signedUp();
   const sent = () => nodes.mails.filter((mail) => mail.to === email && /^Set a new/.test(mail.subject));
   for (let n = 1; n <= 3; n += 1) {
@@ -77,14 +76,14 @@ test("asking for links in somebody's name voids none that they were sent; using 
 });
 
 describe("whose address is known", () => {
-  test("the database is asked as often at the login of an unknown address as with a wrong password", async () => {
+  test("a login with an unknown address sends as many statements as one with a wrong password", async () => {
     const { email, session } = await nodes.signedUp();
     const unknown = nodes.newAddress();
     let asked: readonly unknown[][] = [];
-    /** The workers ask as well: only statements about the two count. */
+    /** The workers also send statements. Only those about these two people count. */
     const counting = (query: Query): Query => {
       return (text, params = []) => {
-        // Nobody has an empty user_id: it stands for the person of the unknown address.
+        // The empty user_id stands for the person of the unknown address.
         if ([email, unknown, session.user.user_id, ""].some((each) => params.includes(each)))
           asked = [...asked, [...params]];
         return query(text, params);
@@ -111,7 +110,7 @@ describe("what a former admin leaves behind", () => {
     ["made a reviewer", "PATCH", { role: "reviewer" }],
     ["removed", "DELETE", {}],
   ] as const)(
-    "its invitations are void once it was %s and they were revoked; other people's stay",
+    "invitations of a person who was %s are void once revoked; other people's stay",
     async (_, method, body) => {
       const admin = await nodes.signedUp();
       const former = await nodes.joined(admin.cookie, "admin");
@@ -141,7 +140,7 @@ describe("what a former admin leaves behind", () => {
   );
 });
 
-test("an organization has no more people than it may, however many invitations it has sent", async () => {
+test("an organization never exceeds its limit of people, however many invitations it sent", async () => {
   const admin = await nodes.signedUp();
   const [first, second] = [nodes.newAddress(), nodes.newAddress()];
   for (const email of [first, second])
@@ -162,8 +161,8 @@ test("an organization has no more people than it may, however many invitations i
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
 });
 
-describe("a request that was let in and then sends its body slowly", () => {
-  /** Sends a head, waits until the gate has let it in, and sends the body when `meanwhile` is done. */
+describe("a request past the gate with a slow body", () => {
+  /** Sends the head, waits until the gate accepts it, and sends the body after `meanwhile`. */
   function held(credential: Record<string, string>, path: string, text: string, meanwhile: () => Promise<void>) {
     return new Promise<{ status: number | undefined; code: string | undefined }>((resolve, reject) => {
       const headers = {
@@ -183,7 +182,7 @@ describe("a request that was let in and then sends its body slowly", () => {
     });
   }
 
-  test("is refused once its session was ended: no new key comes of an old session", async () => {
+  test("is refused if its session ended: an old session creates no key", async () => {
     const { cookie } = await nodes.signedUp();
     const answer = await held({ cookie }, "/v1/api-keys", "{}", async () => {
       expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie })).status).toBe(204);
@@ -192,7 +191,7 @@ describe("a request that was let in and then sends its body slowly", () => {
     expect(answer).toEqual({ status: 401, code: "missing_api_key" });
   });
 
-  test("is refused once its key was revoked, and where its person's role no longer allows it", async () => {
+  test("is refused if its key was revoked, or its person's role no longer allows it", async () => {
     const admin = await nodes.signedUp();
     const { api_key, key_id } = (
       await nodes.send("POST", "/v1/api-keys", { cookie: admin.cookie, body: { role: "admin" } })
@@ -212,15 +211,15 @@ describe("a request that was let in and then sends its body slowly", () => {
     expect(demoted).toEqual({ status: 403, code: "forbidden" });
   });
 
-  test("goes through where nothing has changed", async () => {
+  test("succeeds if nothing has changed", async () => {
     const { cookie } = await nodes.signedUp();
     const answer = await held({ cookie }, "/v1/api-keys", "{}", () => nodes.advance(2));
     expect(answer).toEqual({ status: 201, code: undefined });
   });
 });
 
-describe("rows are locked in one order, so that nobody waits for a deadlock to be found", () => {
-  /** Holds a row, sends a request that has to wait for it, and sees that another row is still free then. */
+describe("rows are locked in one order, which avoids deadlocks", () => {
+  /** Locks a row, sends a request that waits for it, and checks that another row is still unlocked. */
   async function heldMeanwhile<T>(
     held: readonly [from: string, params: readonly unknown[]],
     request: () => Promise<T>,

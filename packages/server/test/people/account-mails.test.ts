@@ -1,4 +1,4 @@
-/** People get a mail about each change of their sign-in, because another person may have made it. */
+/** People get a mail about each change of their sign-in, because somebody else may have made it. */
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -10,7 +10,6 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-/** Returns the mails about changes to an address, oldest first. */
 const told = (to: string) =>
   nodes.mails.filter((mail) => mail.to === to && mail.subject === "How you sign in was changed");
 const toldOf = (to: string, changes: readonly RegExp[]) =>
@@ -18,7 +17,7 @@ const toldOf = (to: string, changes: readonly RegExp[]) =>
 const post = (path: string, cookie: string | undefined, body: object) =>
   nodes.send("POST", `/v1/auth/${path}`, { body, ...(cookie && { cookie }) });
 
-test("a password that was set in a session, and one that was set with a mailed link; none for a wrong one", async () => {
+test("a password set in a session, and one set with a mailed link; no mail for a wrong one", async () => {
   const { email, cookie } = await nodes.signedUp();
   const wrong = { current_password: "wrong horse battery staple", password };
   expect((await post("password", cookie, wrong)).status).toBe(401);
@@ -29,11 +28,10 @@ test("a password that was set in a session, and one that was set with a mailed l
   expect((await post("password/reset", undefined, { token, password })).status).toBe(204);
   await toldOf(email, [/Another password was set/, /Another password was set/]);
   expect(told(email)).toHaveLength(2);
-  // Nothing in it signs anybody in.
   for (const mail of told(email)) expect(mail.text).not.toContain("token=");
 });
 
-test("a second factor that was set up, its recovery codes replaced, and that it was switched off", async () => {
+test("a second factor set up, its recovery codes replaced, and switched off", async () => {
   const { email, cookie } = await nodes.signedUp();
   const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).json;
   const timestamp = Date.now();
@@ -47,7 +45,7 @@ test("a second factor that was set up, its recovery codes replaced, and that it 
   expect((await post("totp/disable", on.cookie, { code: first })).status).toBe(401);
   expect((await post("totp/disable", on.cookie, { code: second })).status).toBe(204);
   await expect.poll(() => told(email).length).toBe(3);
-  // Mails of one moment may overtake each other.
+  // Mails of the same moment may arrive in any order.
   const texts = told(email).map((mail) => mail.text);
   for (const change of [/authenticator was set up/, /New recovery codes/, /was switched off/])
     expect(texts.filter((text) => change.test(text))).toHaveLength(1);

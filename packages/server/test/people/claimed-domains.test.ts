@@ -1,4 +1,4 @@
-/** Whose a domain is, and whom a provider makes a member. Source: decision 0017. */
+/** Source: decision 0017. */
 import { expect, test } from "vitest";
 import { checkDomains } from "../../src/operations/people/domain-proofs.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -26,7 +26,7 @@ const {
   account,
 } = await singleSignOnNodes(database);
 
-test("a domain needs a TXT record that names the organization; the mailbox of an admin proves nothing: 409", async () => {
+test("a domain needs a TXT record with the organization's id; an admin's mailbox proves nothing: 409", async () => {
   const { put, domain, org_id } = await organization({ configured: false });
   for (const email_domains of [[domain, "elsewhere.example"], [`sub.${domain}`], ["gmail.com"]])
     expect((await put({ email_domains })).code).toBe("state_conflict");
@@ -43,7 +43,7 @@ test("a domain needs a TXT record that names the organization; the mailbox of an
 });
 
 test.each(["a person", "an invitation"])(
-  "a proven domain where another organization has %s is refused, and that one hears of it once a day",
+  "a proven domain in which another organization has %s is refused, and that organization gets one mail a day",
   async (what) => {
     const employer = await organization({ configured: false });
     const other = await organization({ configured: false });
@@ -63,14 +63,14 @@ test.each(["a person", "an invitation"])(
   },
 );
 
-test("a domain stays its organization's, whomever others invite there later", async () => {
+test("a domain stays with its organization, whomever others invite there later", async () => {
   const { put, domain } = await organization();
   const other = await organization({ configured: false });
   await person(other.org_id, `consultant@${domain}`);
   expect((await put({ default_role: "auditor" })).status).toBe(200);
 });
 
-test("a claim ends with its proof, at the daily check: nobody signs in, and the admins hear of it", async () => {
+test("a claim ends with its proof at the daily check: nobody signs in, and the admins get a mail", async () => {
   const [ended, kept, quiet] = [await organization(), await organization(), await organization()];
   prove(ended.domain);
   silence(quiet.domain);
@@ -88,7 +88,7 @@ test("a claim ends with its proof, at the daily check: nobody signs in, and the 
   await expect
     .poll(() => mails.some(({ to, subject }) => to === `admin@${ended.domain}` && /ended/.test(subject)))
     .toBe(true);
-  // Name servers that give no answer for three days prove nothing any more.
+  // A proof lapses if name servers do not answer for three days.
   await letPass(database.db, 2 * 86_400);
   while (await check());
   expect(await domains(quiet)).toEqual([]);
@@ -111,7 +111,7 @@ test("a claim that is proven again while the daily check runs does not end", asy
   expect((await send("GET", "/v1/audit?type=sso_domain_ended", { key })).json.audit).toEqual([]);
 });
 
-test("nobody becomes a member whose mailbox did not accept; two first logins at once send one mail", async () => {
+test("nobody becomes a member without accepting by mail; two first logins at once send one mail", async () => {
   const { org_id, domain, key } = await organization();
   const ada = account(domain);
   const [a, b] = [await started(org_id, ada), await started(org_id, ada)];
@@ -128,7 +128,7 @@ test("nobody becomes a member whose mailbox did not accept; two first logins at 
   expect(mails.filter(({ to }) => to === ada.email)).toHaveLength(1);
 });
 
-test("a password may be left out only where the provider signs people of the domain in", async () => {
+test("an account may omit the password only if the provider signs in the domain's people", async () => {
   const { domain, key } = await organization();
   for (const email of [`someone@${domain}`, `someone-${next()}@elsewhere.example`]) {
     expect((await send("POST", "/v1/auth/invitations", { key, body: { email, role: "reviewer" } })).status).toBe(201);
@@ -139,7 +139,7 @@ test("a password may be left out only where the provider signs people of the dom
   }
 });
 
-test("an invitation's role holds for who first arrives by the provider, and there is one invitation, which ends with its sender", async () => {
+test("an invitation's role applies at the first login by the provider; there is one invitation, which ends with its sender", async () => {
   const { org_id, domain, key } = await organization();
   const ada = account(domain);
   const body = { email: ada.email?.toUpperCase(), role: "operator" };

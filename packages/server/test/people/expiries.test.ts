@@ -1,4 +1,4 @@
-/** Credentials of people end at the database's time, on nodes whose clocks are off by ten minutes. */
+/** People's credentials expire by the database's time, on nodes with clocks ten minutes off. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
@@ -17,7 +17,6 @@ beforeAll(async () => {
 
 const post = (url: string, path: string, body: object, cookie?: string) =>
   nodes.send("POST", `/v1/auth/${path}`, { body, ...(cookie === undefined ? {} : { cookie }) }, url);
-/** Returns how far a time is from `now` plus this many seconds. */
 const away = (time: string, seconds: number) => Math.abs(Date.parse(time) - Date.now() - seconds * 1_000) / 1_000;
 
 test("a session, with its cookie", async () => {
@@ -34,7 +33,7 @@ test("a session, with its cookie", async () => {
   }
 });
 
-test("a session that is not used", async () => {
+test("an unused session", async () => {
   for (const url of urls) {
     const { email } = await nodes.signedUp();
     const cookie = (await post(url, "login", { email, password })).cookie as string;
@@ -73,7 +72,7 @@ test("an invitation", async () => {
   }
 });
 
-test("an authenticator's code, which serves once", async () => {
+test("an authenticator's code, which works once", async () => {
   for (const [one, two] of [urls, urls.toReversed()] as [string, string][]) {
     const { email, cookie } = await nodes.signedUp();
     const { secret } = (await post(one, "totp/enrol", {}, cookie)).json;

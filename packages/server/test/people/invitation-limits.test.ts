@@ -1,4 +1,3 @@
-/** The limit of an organization's open invitations, with real requests at two nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -34,14 +33,14 @@ async function organizationWith(open: number) {
   return admin;
 }
 
-test("one below the limit is let in, at the limit none, whatever has expired; no mail goes out for the refused", async () => {
+test("accepts one below the limit, none at the limit, not counting expired ones; refused ones send no mail", async () => {
   const { cookie } = await organizationWith(max - 1);
   expect((await invite(cookie, nodes.newAddress())).status).toBe(201);
   const refused = nodes.newAddress();
   const answer = await invite(cookie, refused);
   expect([answer.status, answer.code]).toEqual([409, "already_exists"]);
   expect(answer.json.error.details[0].message).toContain(String(max));
-  // Another organization has its own, and its mail goes out after the one there must not be.
+  // Another organization's mail is sent after the time at which a refused one would have been.
   const other = nodes.newAddress();
   expect((await invite((await organizationWith(0)).cookie, other)).status).toBe(201);
   await nodes.mailed(other, /^Join/);
@@ -50,13 +49,13 @@ test("one below the limit is let in, at the limit none, whatever has expired; no
   expect(trail.json.audit).toHaveLength(1);
 });
 
-test("at the limit an address is still invited again: its first invitation makes room", async () => {
+test("at the limit an address can be invited again, because this replaces its first invitation", async () => {
   const { cookie } = await organizationWith(max);
   expect((await invite(cookie, "OPEN1@example.com")).status).toBe(201);
   expect((await invite(cookie, nodes.newAddress())).code).toBe("already_exists");
 });
 
-test("what was accepted, withdrawn or has expired makes room for one each", async () => {
+test("each accepted, withdrawn or expired invitation makes room for one", async () => {
   const { cookie, session } = await organizationWith(max - 1);
   const email = nodes.newAddress();
   expect((await invite(cookie, email)).status).toBe(201);
@@ -78,7 +77,7 @@ test("what was accepted, withdrawn or has expired makes room for one each", asyn
   await full();
 });
 
-test("of several at once on two nodes exactly those that there is room for are let in", async () => {
+test("of several at once on two nodes exactly as many are accepted as there is room for", async () => {
   const { cookie } = await organizationWith(max - 2);
   const answers = await Promise.all(
     Array.from({ length: 6 }, (_, n) => invite(cookie, nodes.newAddress(), n % 2 ? nodes.other : nodes.url)),
@@ -86,13 +85,12 @@ test("of several at once on two nodes exactly those that there is room for are l
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409, 409]);
 });
 
-/** An admin key of an organization that no person has joined. */
 const strangersKey = async () => (await (await testOrganization(database.db)).key()).api_key;
 
 const inviteBy = (key: string, email = nodes.newAddress(), base = nodes.url) =>
   nodes.send("POST", "/v1/auth/invitations", { key, body: { email, role: "admin" } }, base);
 
-test("until a person has joined, an organization sends few invitations a day, whether withdrawn or not; then more", async () => {
+test("an organization without people may send few invitations a day, withdrawn ones included; later more", async () => {
   const key = await strangersKey();
   const invited: string[] = [];
   for (let n = 0; n < limits.unconfirmed_invitations_per_organization_max; n += 1) {
@@ -110,7 +108,7 @@ test("until a person has joined, an organization sends few invitations a day, wh
   expect((await inviteBy(key)).status).toBe(201);
 });
 
-test("organizations that nobody has joined share what one client address may send in a day; the next day it is there again", async () => {
+test("organizations without people share the daily budget of one client address, which renews the next day", async () => {
   const counts = (sql: string) => database.db.query(`update stranger_invitations set ${sql} where sender like 'ip %'`);
   expect((await inviteBy(await strangersKey())).status).toBe(201);
   await counts(`sent = ${limits.unconfirmed_invitations_per_source_max - 1}`);

@@ -1,4 +1,3 @@
-/** Invitations sent by an API key, after its end, on two nodes. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { type TestOrganization, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -14,7 +13,7 @@ beforeEach(async () => {
   org = await testOrganization(database.db);
 });
 
-/** Invites a new address with a key; gives the address and the mailed token. */
+/** Invites a new address with a key. Returns the address and the mailed token. */
 async function invited(key: string) {
   const email = nodes.newAddress();
   const answer = await nodes.send("POST", "/v1/auth/invitations", { key, body: { email, role: "admin" } });
@@ -28,7 +27,7 @@ const rotate = async (key_id: string, key: string) =>
   (await nodes.send("POST", `/v1/api-keys/${key_id}/rotate`, { key })).json as { key_id: string; api_key: string };
 
 describe("a key that is revoked", () => {
-  test("takes its invitations with it, on every node and with an audit row each; others' stay", async () => {
+  test("ends its invitations on every node, with an audit row for each; others' stay", async () => {
     const [admin, former] = [await org.key(), await org.key()];
     const [one, two, others] = [
       await invited(former.api_key),
@@ -59,7 +58,7 @@ describe("a key that is revoked", () => {
     expect((await accept(others.token)).status).toBe(200);
   });
 
-  test("takes those of the keys that it replaced with it: rotating leaves them open", async () => {
+  test("also ends those of the keys that it replaced, which a rotation leaves open", async () => {
     const admin = await org.key();
     const first = await org.key();
     const oldest = await invited(first.api_key);
@@ -69,7 +68,7 @@ describe("a key that is revoked", () => {
     const third = await rotate(second.key_id, second.api_key);
     const own = await invited(third.api_key);
     expect((await accept(used.token)).status).toBe(200);
-    // A key of the chain that is revoked already changes nothing.
+    // An already revoked key in the chain changes nothing.
     expect((await nodes.send("DELETE", `/v1/api-keys/${first.key_id}`, { key: admin.api_key })).status).toBe(204);
     const open = async () =>
       (await nodes.send("GET", "/v1/auth/invitations", { key: admin.api_key })).json.invitations.map(
@@ -89,7 +88,7 @@ describe("a key that is revoked", () => {
     expect((await accept(theirs.token)).json.session.org_id).toBe(stranger.org_id);
   });
 
-  test("sends none at that very moment", async () => {
+  test("sends none during the revocation", async () => {
     const [admin, former] = [await org.key(), await org.key()];
     const email = nodes.newAddress();
     let sending: ReturnType<typeof nodes.send> | undefined;
@@ -99,7 +98,7 @@ describe("a key that is revoked", () => {
       sending = nodes.send("POST", "/v1/auth/invitations", { key: former.api_key, body: { email, role: "admin" } });
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // The effect of the revocation on the key, after it got the head first.
+      // Imitates a revocation that locked the head first.
       await query("update api_keys set revoked_at = now() where key_id = $1", [former.key_id]);
     });
     expect((await sending)?.code).toBe("invalid_api_key");

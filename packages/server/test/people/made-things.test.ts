@@ -1,4 +1,3 @@
-/** Keys, webhooks and invitations of a person who is removed, demoted or leaves: somebody decides on each of them. */
 import { limits } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -24,7 +23,7 @@ const invite = async (cookie: string) =>
   (await nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email: nodes.newAddress(), role: "reviewer" } }))
     .json.invitation;
 
-/** An organization with two admins, of whom the second made one thing of each kind, and a key with a key. */
+/** An organization with two admins. The second made one thing of each kind, and a key that made a key. */
 async function withMade() {
   const admin = await nodes.signedUp();
   const maker = await nodes.joined(admin.cookie, "admin");
@@ -35,7 +34,7 @@ async function withMade() {
   return { admin, maker, first, second, webhook, invitation };
 }
 
-test("the removal of a person who made things answers 409 with the list, and changes nothing", async () => {
+test("removing a person who made things answers 409 with the list, and changes nothing", async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
   const others = await newWebhook(admin.cookie);
   const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id, others.id];
@@ -60,7 +59,7 @@ test("the removal of a person who made things answers 409 with the list, and cha
   expect((await nodes.send("GET", "/v1/me", { key: first.api_key })).status).toBe(200);
 });
 
-test("what is revoked ends with the person, each with a row in the trail", async () => {
+test("revoked things end with the person, each with an audit row", async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
   const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
   const made = Object.fromEntries(ids.map((id) => [id, "revoke"]));
@@ -76,7 +75,7 @@ test("what is revoked ends with the person, each with a row in the trail", async
   );
 });
 
-test("what is kept goes on, and an invitation is then the one's who kept it", async () => {
+test("kept things continue, and an invitation then belongs to the admin who kept it", async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
   const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
   const made = Object.fromEntries(ids.map((id) => [id, "keep"]));
@@ -92,7 +91,7 @@ test("what is kept goes on, and an invitation is then the one's who kept it", as
   ]);
 });
 
-test("a role with all rights of the former one asks nothing, nor does the removal of somebody who made nothing", async () => {
+test("a role with all former rights needs no choice, nor does removing a person who made nothing", async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
   const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
   const made = Object.fromEntries(ids.map((id) => [id, "keep"]));
@@ -106,7 +105,7 @@ test("a role with all rights of the former one asks nothing, nor does the remova
   expect((await remove(admin.cookie, other.user_id)).status).toBe(204);
 });
 
-test("keys and webhooks are listed with their makers", async () => {
+test("keys and webhooks are listed with their creators", async () => {
   const { admin, maker, first, second, webhook } = await withMade();
   const { cookie } = admin;
   const keys = (await nodes.send("GET", "/v1/api-keys", { cookie })).json.api_keys;
@@ -127,14 +126,14 @@ test.each([
     "too many ids",
     Object.fromEntries(Array.from({ length: limits.made_choices_max + 1 }, (_, n) => [`k${n}`, "keep"])),
   ],
-])("a choice that is none is refused: %s", async (_, made) => {
+])("an invalid choice is refused: %s", async (_, made) => {
   const { admin, maker } = await withMade();
   const answer = await remove(admin.cookie, maker.user_id, made);
   expect([answer.status, answer.code]).toEqual([400, "invalid_request"]);
   expect(answer.json.error.details[0].path).toMatch(/^\/made/);
 });
 
-test('"*" revokes or keeps everything that is not named, also what the list did not have', async () => {
+test('"*" revokes or keeps everything unnamed, also things that the list did not have', async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
   const later = await newKey({ cookie: maker.cookie });
   const choices = { [later.key_id]: "keep", [invitation.invitation_id]: "keep", key_ended: "revoke", "*": "revoke" };
@@ -164,7 +163,6 @@ test('with "*" neither a long list of things nor an empty one prevents the remov
     limits.made_choices_max,
     expect.stringContaining('"*" is needed'),
   ]);
-  // A person who gains rights keeps all things, whatever the request says.
   expect((await demote(cookie, maker.user_id, "admin", { "*": "revoke" })).status).toBe(200);
   expect((await nodes.send("GET", `/v1/escalations/webhooks/${webhook.id}`, { cookie })).status).toBe(200);
   expect((await remove(cookie, maker.user_id, { "*": "revoke" })).status).toBe(204);
@@ -175,7 +173,7 @@ test('with "*" neither a long list of things nor an empty one prevents the remov
 });
 
 test.each(["the key", "a key that the key made", "a rotation of the key"])(
-  "an invitation that is kept stays where %s both asks for that and is revoked",
+  "a kept invitation stays if %s both makes the request and is revoked",
   async (which) => {
     const { admin, maker, first, invitation } = await withMade();
     let calling = first;

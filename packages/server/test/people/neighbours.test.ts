@@ -1,4 +1,3 @@
-/** Two people of one organization: changes of one account, by its person or an admin, leave the other unchanged. */
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
 import { insertPasskey } from "../../src/store/people/passkeys.ts";
@@ -12,7 +11,7 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-/** Somebody with a second factor, recovery codes, a passkey, two sessions, a failed login, an absence and a link for a new password. */
+/** A person with every kind of sign-in state. */
 async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   const { email, cookie, user_id } = await nodes.joined(admin.cookie, "operator");
   const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).json;
@@ -41,7 +40,7 @@ async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   return { email, user_id, cookie: on.cookie as string, codes, passkey_id, session_id, verify, link };
 }
 
-/** Every row that names the person, save when it was last seen. */
+/** Every row that names the person, without the time of the last request. */
 async function rowsOf(user_id: string): Promise<Record<string, unknown>> {
   const tables = await db.query<{ name: string }>(
     "select table_name::text as name from information_schema.columns where table_schema = 'public' and column_name = 'user_id'",
@@ -61,7 +60,7 @@ async function rowsOf(user_id: string): Promise<Record<string, unknown>> {
   return found;
 }
 
-test("nothing of another person's is seen, used, changed or ended", async () => {
+test("one person's changes never read, use, change or end anything of another", async () => {
   const admin = await nodes.signedUp();
   const [ann, bob] = [await somebody(admin), await somebody(admin)];
   const before = await rowsOf(bob.user_id);
@@ -107,7 +106,7 @@ test("nothing of another person's is seen, used, changed or ended", async () => 
   expect((await own(bob.cookie)("GET", "session")).json.session.user).toMatchObject({ role: "operator", notify: true });
 });
 
-test("another's wrong codes lock nobody out", async () => {
+test("another person's wrong codes lock nobody out", async () => {
   const admin = await nodes.signedUp();
   const [ann, bob] = [await somebody(admin), await somebody(admin)];
   await db.query("update sessions set mfa_failures = 1000 where user_id = $1 and mfa_pending", [bob.user_id]);

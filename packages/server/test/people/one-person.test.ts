@@ -1,4 +1,4 @@
-/** All keys that one key or one account made are one person, who rules on its agents' actions in solo mode only. */
+/** All keys made by one key or account are one person, who may rule on its agents' actions only in solo mode. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { insertPerson } from "../../src/store/people/people.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -22,7 +22,7 @@ const make = async ({ api_key }: Key, role: string): Promise<Key> => {
   return json;
 };
 
-/** A live organization as the quickstart leaves it, whose default membrane gives this verdict. */
+/** A live organization made by quickstart, with this default verdict. */
 async function newcomer(default_verdict = "escalate", quorum = 1) {
   const body = { org_name: "Acme", email: "you@example.com", description: "an agent that pays invoices" };
   const { org_id, membrane_id, ...first } = (await call(url, "POST", "/v1/onboarding/quickstart", { body })).json;
@@ -38,7 +38,6 @@ async function live(admin: string, membrane_id: string, default_verdict: string,
   expect((await post(`/v1/membranes/${membrane_id}/go-live`, admin)).status).toBe(200);
 }
 
-/** The decision on an action that this key submits. */
 let amount = 0;
 async function ask({ api_key }: Key) {
   amount += 1;
@@ -57,7 +56,7 @@ const refusal = async (answer: Promise<{ status: number; json: { error?: { code:
 };
 
 describe("solo mode", () => {
-  test("the only person rules on its agents' actions, and record and audit trail say so", async () => {
+  test("the only person may rule on their agents' actions, and record and audit trail say so", async () => {
     const { first } = await newcomer();
     const [agent, reviewer] = [await make(first, "agent"), await make(first, "reviewer")];
     for (const by of [first, reviewer]) {
@@ -71,7 +70,7 @@ describe("solo mode", () => {
     }
   });
 
-  test("never the submitting key, its rotations, or a key made with it; nor what a key submitted that can make keys", async () => {
+  test("the submitting key, its rotations and keys made with it may not; nor may anyone if that key can create keys", async () => {
     const { first } = await newcomer();
     const operator = await make(first, "operator");
     const own = await ask(operator);
@@ -114,7 +113,7 @@ describe("solo mode", () => {
     expect(await refusal(approve(reviewer, held))).toEqual(refused);
   });
 
-  test("that ends between the look and the vote lets nobody rule any more", async () => {
+  test("that ends between reading and voting lets nobody rule", async () => {
     const { org_id, first } = await newcomer();
     const [agent, reviewer] = [await make(first, "agent"), await make(first, "reviewer")];
     const held = await ask(agent);
@@ -139,14 +138,14 @@ describe("with a second person", () => {
     return own;
   }
 
-  test("keys made with one key approve nothing of each other, however many makers are between them", async () => {
+  test("keys made with one key cannot approve each other's actions, however long the chain", async () => {
     const { first } = await withSecond("escalate");
     const left = await make(await make(first, "admin"), "agent");
     const right = await make(await make(await make(first, "admin"), "admin"), "reviewer");
     expect((await refusal(approve(right, await ask(left))))[1]).toBe("self_review");
   });
 
-  test("two keys of one person are one of the two who override; none made with the submitting key overrides", async () => {
+  test("two keys of one person count as one of two overriding people; keys made with the submitting key never count", async () => {
     const { first } = await withSecond("approve");
     const policy = {
       apiVersion: "countersign/v1",
@@ -184,8 +183,8 @@ describe("keys of the command line and of open mode", () => {
   });
 });
 
-describe("records from before persons were stored name a key in place of the person:", () => {
-  /** An organization with two keys of Ann, who may do everything, and the agent of Bob. */
+describe("older records name a key instead of the person:", () => {
+  /** An organization with two keys of Ann, who may do everything, and Bob's agent. */
   async function upgraded(membrane: string) {
     const org = await testOrganization(db);
     const [ann, bob] = [
@@ -201,7 +200,7 @@ describe("records from before persons were stored name a key in place of the per
     return { org, bob, one, other, asBefore };
   }
 
-  test("its vote and one with another key of the person are one approval", async () => {
+  test("its vote and one with the person's other key are one approval", async () => {
     const { org, bob, one, other, asBefore } = await upgraded("escalate");
     const held = await ask(bob);
     expect((await approve(one, held)).json.escalation.votes).toMatchObject([{ reviewer: "person:ann" }]);
@@ -217,7 +216,7 @@ describe("records from before persons were stored name a key in place of the per
     expect((await approve(eve, held)).json.escalation.status).toBe("decided");
   });
 
-  test("it is one of the two who override, and of the two who unfreeze", async () => {
+  test("it counts as one of two people who override or unfreeze", async () => {
     const { bob, one, other, asBefore } = await upgraded("block");
     const blocked = await ask(bob);
     expect((await override(one, blocked)).status).toBe(202);

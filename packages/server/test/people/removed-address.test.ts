@@ -1,7 +1,4 @@
-/**
- * A removed person without an earlier sign-in at the provider, on two nodes at a real OpenID provider. Source: decision
- * 0017.
- */
+/** Source: decision 0017. */
 import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
@@ -49,7 +46,7 @@ async function send(
 
 let numbers = 0;
 
-/** An organization whose people come from `domain`, in which an admin has an address. */
+/** An organization with single sign-on for `domain`, and an admin with an address there. */
 async function organization() {
   const domain = `removed-${++numbers}.example`;
   const { org_id, key: newKey } = await testOrganization(database.db);
@@ -82,7 +79,6 @@ async function organization() {
   return { org_id, domain, key, person, remove, begun, signIn };
 }
 
-/** Invites an address and gives the mailed token. */
 async function invited(key: string, email: string): Promise<string> {
   const before = mails.length;
   const body = { email, role: "reviewer" };
@@ -94,8 +90,8 @@ async function invited(key: string, email: string): Promise<string> {
 }
 const accept = (token: string) => send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
 
-describe("a removed person that the provider was never asked about", () => {
-  test("does not come back by signing in, however the address is written", async () => {
+describe("a removed person who never signed in by the provider", () => {
+  test("cannot return by signing in, however the address is written", async () => {
     const { org_id, domain, person, remove, signIn } = await organization();
     const user_id = await person(`Ada@${domain}`);
     expect((await remove(user_id)).status).toBe(204);
@@ -109,7 +105,7 @@ describe("a removed person that the provider was never asked about", () => {
     expect(never.json.error.details[0].code).toBe("mailbox_asked");
   });
 
-  test("comes back with an invitation, from its acceptance on, until removed again", async () => {
+  test("returns with an accepted invitation, until removed again", async () => {
     const { org_id, domain, key, person, remove, signIn } = await organization();
     const email = `Ada@${domain}`;
     const kept = () => database.db.query("select email from removed_addresses where org_id = $1", [org_id]);
@@ -127,7 +123,7 @@ describe("a removed person that the provider was never asked about", () => {
     expect((await signIn(email, "ada-with-another-account")).code).toBe("forbidden");
   });
 
-  test("an invitation that is not taken up leaves it removed", async () => {
+  test("stays removed while an invitation is not accepted", async () => {
     const { domain, key, person, remove, signIn } = await organization();
     const email = `ada@${domain}`;
     await remove(await person(email));
@@ -137,7 +133,7 @@ describe("a removed person that the provider was never asked about", () => {
     expect((await signIn(email)).code).toBe("forbidden");
   });
 
-  test("is removed from that organization only: another's invitation does not change it", async () => {
+  test("is removed from that organization only: another organization's invitation does not change that", async () => {
     const mine = await organization();
     const other = await organization();
     const email = `ada@${mine.domain}`;
@@ -150,7 +146,7 @@ describe("a removed person that the provider was never asked about", () => {
 });
 
 describe("at the moment of the removal", () => {
-  /** Runs both while the organization is held, the second once the first is waiting. */
+  /** Runs both while the organization is locked; starts the second when the first is waiting. */
   async function inThisOrder<A, B>(org_id: string, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
     let started: [Promise<A>, Promise<B>] | undefined;
     await database.db.system(async (query) => {
@@ -174,7 +170,7 @@ describe("at the moment of the removal", () => {
     return Promise.all(started as [Promise<A>, Promise<B>]);
   }
 
-  test("a first login behind it, on another node, is refused", async () => {
+  test("refuses a first login after it, on another node", async () => {
     const { org_id, domain, person, remove, begun } = await organization();
     const email = `ada@${domain}`;
     const user_id = await person(email);
@@ -188,7 +184,7 @@ describe("at the moment of the removal", () => {
     expect(await database.db.query("select from people where org_id = $1", [org_id])).toHaveLength(1);
   });
 
-  test("a first login before it is ended by it, and is the last", async () => {
+  test("ends a first login before it, which is the last", async () => {
     const { org_id, domain, person, remove, begun, signIn } = await organization();
     const email = `ada@${domain}`;
     const user_id = await person(email);

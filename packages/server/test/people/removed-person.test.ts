@@ -1,4 +1,3 @@
-/** Effects of a person's removal: what ends, what stays, and what waits for others. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { insertPerson } from "../../src/store/people/people.ts";
 import { deleteSessions } from "../../src/store/people/sessions.ts";
@@ -30,7 +29,7 @@ test("every member can leave, but the last admin cannot", async () => {
 });
 
 describe("ends with the person", () => {
-  test("a link for a new password, also once the same address belongs to somebody again", async () => {
+  test("a password link, even if the same address later belongs to a person again", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "reviewer");
     const forgot = () => nodes.send("POST", "/v1/auth/password/forgot", { body: { email: former.email } });
@@ -53,7 +52,7 @@ describe("ends with the person", () => {
     expect((await nodes.send("POST", "/v1/auth/login", { body: { email: former.email, password } })).status).toBe(200);
   });
 
-  test("its session: of a right password that waited for that nobody says that it is wrong", async () => {
+  test("a session: a correct password that waited for the removal is not called wrong", async () => {
     const admin = await nodes.signedUp();
     const { cookie, user_id } = await nodes.joined(admin.cookie, "operator");
     const body = { current_password: password, password: "a new password" };
@@ -67,7 +66,7 @@ describe("ends with the person", () => {
     expect([changed?.status, changed?.code]).toEqual([401, "missing_api_key"]);
   });
 
-  test("its second factor and recovery codes: invited again, it is somebody new", async () => {
+  test("second factor and recovery codes: after a new invitation it is a new person", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "operator");
     await database.db.system(async (query) => {
@@ -89,12 +88,12 @@ describe("ends with the person", () => {
     expect(back.user.user_id).not.toBe(former.user_id);
   });
 
-  test("an invitation to its address that it has not needed: nobody comes back with it", async () => {
+  test("an unused invitation to the person's address", async () => {
     const admin = await nodes.signedUp();
     const email = nodes.newAddress();
     await invite(admin.cookie, email, "admin");
     const token = await nodes.mailed(email, /^Join/);
-    // Joined another way, before an invitation was used up by that.
+    // Imitates data of older versions: joining another way left the invitation open.
     const { org_id } = admin.session;
     const user_id = "usr_joined_otherwise";
     const created_at = new Date().toISOString();
@@ -108,7 +107,7 @@ describe("ends with the person", () => {
     expect(trail.json.audit).toMatchObject([{ actor: { id: admin.session.user.user_id }, data: { email } }]);
   });
 
-  test("an invitation that it sends at that very moment", async () => {
+  test("an invitation that the person sends during the removal", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "admin");
     const { org_id } = admin.session;
@@ -120,7 +119,7 @@ describe("ends with the person", () => {
       sending = invite(former.cookie, email, "admin");
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // The effect of the removal on the sessions, after it got the head first.
+      // Imitates a removal that locked the head first and ended the sessions.
       expect(await deleteSessions(query, org_id, former.user_id)).toBe(1);
     });
     expect((await sending)?.code).toBe("missing_api_key");
@@ -129,7 +128,7 @@ describe("ends with the person", () => {
 });
 
 describe("stays, or waits for others", () => {
-  test("keys that it created and that were chosen to be kept, and the trail says which they are", async () => {
+  test("keys that were chosen to be kept, and the trail names them", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "admin");
     const { api_key, key_id } = (
@@ -144,7 +143,7 @@ describe("stays, or waits for others", () => {
     expect((await nodes.send("GET", "/v1/me", { key: api_key })).code).toBe("invalid_api_key");
   });
 
-  test("a review in its hands: nobody else's until it is reassigned, within the same time limit", async () => {
+  test("a review assigned to the person: nobody else's until reassigned, with the same time limit", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "reviewer");
     const other = await nodes.joined(admin.cookie, "reviewer");

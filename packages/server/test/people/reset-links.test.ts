@@ -1,4 +1,3 @@
-/** Effects and expiry of a mailed link for a forgotten password. */
 import { beforeAll, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
 import { newPasswordLink } from "../../src/operations/people/passwords.ts";
@@ -29,14 +28,14 @@ async function addPasskey({ session }: Awaited<ReturnType<typeof withLink>>, nam
   return passkey_id;
 }
 
-test("a link is over with the next change of the password", async () => {
+test("a link ends with the next change of the password", async () => {
   const { cookie, link } = await withLink();
   const change = { current_password: password, password: "another good password" };
   expect((await post("password", change, cookie)).status).toBe(200);
   expect((await post("password/reset", { token: link, password })).code).toBe("not_found");
 });
 
-test("no link is made for a mail that was asked for before the password was changed", async () => {
+test("a request from before a password change creates no link", async () => {
   const { email, cookie } = await nodes.signedUp();
   const ids = createIds(nodes.clock);
   const linkAskedAt = (asked_at: string) =>
@@ -49,7 +48,7 @@ test("no link is made for a mail that was asked for before the password was chan
   expect(await linkAskedAt(new Date(Date.now() + 60_000).toISOString())).not.toBeNull();
 });
 
-test("a reset tells of passkeys, which stay unless it removes them", async () => {
+test("a reset mentions passkeys, which stay unless it removes them", async () => {
   for (const remove_passkeys of [false, true]) {
     const person = await withLink();
     const { link: token, email } = person;

@@ -1,4 +1,3 @@
-/** The second factor and passwords on whole nodes. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -15,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe("second factor", () => {
-  /** As a rule the next code, which is taken too: the one before would be void if the period ended on its way. */
+  /** Uses the next code by default, because the current one may expire on the way. */
   const codeAt = (secret: string, shift_seconds = 30) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({
       timestamp: Date.now() + shift_seconds * 1000,
@@ -47,7 +46,7 @@ describe("second factor", () => {
     return answer.cookie as string;
   };
 
-  test("login asks for it; until then the session may do nothing; then it is another one", async () => {
+  test("login asks for it; until then the session may do nothing; afterwards a new session begins", async () => {
     const { email, secret, second, cookie } = await enrolled();
     expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
     expect((await nodes.send("GET", "/v1/me", { cookie: second })).status).toBe(401);
@@ -66,7 +65,7 @@ describe("second factor", () => {
     expect(again.code).toBe("state_conflict");
   });
 
-  test("switching it on begins a new session here, with a new text; every earlier text is void on every node", async () => {
+  test("switching it on begins a new session here; every earlier session text is void on every node", async () => {
     const { before, second, cookie, set, session } = await enrolled();
     expect(set).toMatch(/^countersign_session=\w{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
     expect(cookie).not.toBe(before);
@@ -80,7 +79,7 @@ describe("second factor", () => {
     expect(open[0].session_id).not.toBe(session.session_id);
   });
 
-  test("a code is taken as authenticators show it, in two groups, and serves once however it is written", async () => {
+  test("a code is accepted in two groups, as authenticators show it, and works once however it is written", async () => {
     const { email, secret } = await enrolled();
     const code = codeAt(secret);
     const verify = async (text: string) =>
@@ -89,7 +88,7 @@ describe("second factor", () => {
     expect((await verify(code)).code).toBe("invalid_credentials");
   });
 
-  test("what there is no second factor for, or one already, says so", async () => {
+  test("requests that need a second factor, or none, say so", async () => {
     const { cookie } = await nodes.signedUp();
     const told = async (path: string, cookie: string) => {
       const answer = await nodes.send("POST", `/v1/auth/${path}`, { cookie, body: { code: "123456" } });
@@ -107,7 +106,7 @@ describe("second factor", () => {
     expect(enrol.json.error.details[0].message).toMatch(on);
   });
 
-  test("a code serves once, on two nodes at once too", async () => {
+  test("a code works once, even on two nodes at once", async () => {
     const { email, secret } = await enrolled();
     const cookies = await Promise.all([
       logIn(email),
@@ -122,7 +121,7 @@ describe("second factor", () => {
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
-    // The one that confirmed it is older than the newest used: void as well.
+    // The confirming code is older than the newest used one, so it is void.
     const cookie = await logIn(email);
     const old = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie, body: { code: codeAt(secret, 0) } });
     expect(old.code).toBe("invalid_credentials");
@@ -140,7 +139,7 @@ describe("second factor", () => {
     expect((await nodes.send("POST", "/v1/auth/mfa/verify", right)).code).toBe("missing_api_key");
   });
 
-  test("fifteen wrong codes over any logins, ended or not, and no code is taken until the last is over; recovery codes are", async () => {
+  test("after fifteen wrong codes over any logins, only recovery codes are accepted until the last login ends", async () => {
     const { email, secret, codes } = await enrolled();
     const wrong = codeAt(secret, 3_600);
     const verify = (cookie: string, code: string) =>
@@ -149,7 +148,7 @@ describe("second factor", () => {
       const base = n % 2 ? nodes.other : nodes.url;
       const cookie = await logIn(email, base);
       expect((await verify(cookie, wrong)).code).toBe("invalid_credentials");
-      // Giving a login up does not wipe out what was tried in it.
+      // Logging out must not reset the count of failed attempts.
       expect((await nodes.send("POST", "/v1/auth/logout", { cookie }, base)).status).toBe(204);
       expect((await nodes.send("GET", "/v1/auth/session", { cookie })).status).toBe(401);
     }
@@ -163,7 +162,7 @@ describe("second factor", () => {
     expect((await verify(await logIn(email), codeAt(secret))).status).toBe(200);
   });
 
-  test("neither a new password nor ending the login by its id wipes out what was tried", async () => {
+  test("neither a new password nor ending the login resets the count of attempts", async () => {
     const { email, cookie, secret } = await enrolled();
     const wrong = codeAt(secret, 3_600);
     const verify = (cookie: string, code: string) =>
@@ -183,7 +182,7 @@ describe("second factor", () => {
   });
 
   test.each(["/v1/auth/totp/disable", "/v1/auth/recovery-codes"])(
-    "%s: five wrong codes end the session, however many come at once from however many addresses",
+    "%s: five wrong codes end the session, even concurrently from many addresses",
     async (path) => {
       const { email, cookie, secret, codes } = await enrolled();
       const login = await logIn(email);
@@ -198,13 +197,13 @@ describe("second factor", () => {
       expect(told).toEqual(["invalid_credentials", ...Array.from({ length: 5 }, () => "missing_api_key")]);
       const right = await nodes.send("POST", path, { cookie, body: { code: codes[1] } });
       expect(right.code).toBe("missing_api_key");
-      // Nobody else's session, nor the person's others.
+      // Other people's and the person's other sessions are unaffected.
       const other = elsewhere.cookie as string;
       expect((await nodes.send("GET", "/v1/auth/session", { cookie: other })).json.session.user.mfa_enabled).toBe(true);
     },
   );
 
-  test("a recovery code signs in once; new ones void the old", async () => {
+  test("a recovery code signs in once; new codes void the old ones", async () => {
     const { email, codes } = await enrolled();
     expect(new Set(codes).size).toBe(limits.recovery_codes);
     const [first, second, third] = codes as [string, string, string];
@@ -222,7 +221,7 @@ describe("second factor", () => {
     expect((await verify(replaced.json.recovery_codes[0])).status).toBe(200);
   });
 
-  test("a recovery code serves once, on two nodes at once too", async () => {
+  test("a recovery code works once, even on two nodes at once", async () => {
     const { email, codes } = await enrolled();
     const cookies = await Promise.all([logIn(email), logIn(email, nodes.other), logIn(email)]);
     const answers = await Promise.all(
@@ -252,7 +251,7 @@ describe("second factor", () => {
   });
 });
 
-test("an authenticator is set up only with a session that began lately or with the password, on every node; signing in again is enough", async () => {
+test("an authenticator needs a recent session or the password, on every node; signing in again suffices", async () => {
   const { email, cookie } = await nodes.signedUp();
   const begin = (cookie: string, base: string) => nodes.send("POST", "/v1/auth/totp/enrol", { cookie }, base);
   await nodes.advance(limits.session_fresh_seconds - 30);
@@ -265,22 +264,20 @@ test("an authenticator is set up only with a session that began lately or with t
       "Give your password, or sign in again: a new way to sign in is added within 15 minutes of signing in.";
     expect(refused.json.error.details).toEqual([{ path: "", code: "session_too_old", message }]);
   }
-  // Nothing else is refused to it.
   expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
   const proven = (body: object) => nodes.send("POST", "/v1/auth/totp/enrol", { cookie, body });
   expect((await proven({ password })).status).toBe(200);
   const again = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
   expect((await begin(again.cookie as string, nodes.url)).status).toBe(200);
-  // Wrong passwords are counted: the fifth ends the session.
   for (let turn = 0; turn < limits.session_mfa_failures_max; turn++)
     expect((await proven({ password: "wrong horse battery staple" })).code).toBe("invalid_credentials");
   expect((await proven({ password })).code).toBe("missing_api_key");
 });
 
-describe("a session that is ended while it is to be replaced", () => {
+describe("a session that ends while it is being replaced", () => {
   type Session = Awaited<ReturnType<typeof nodes.signedUp>>["session"];
 
-  /** Sends a request that has to wait for its person's row, and ends the session before it goes on. */
+  /** Sends a request that waits for its person's row, and ends the session meanwhile. */
   async function endedMeanwhile(cookie: string, session: Session, path: string, body: object) {
     let answer: ReturnType<typeof nodes.send> | undefined;
     await database.db.system(async (query) => {
@@ -289,13 +286,13 @@ describe("a session that is ended while it is to be replaced", () => {
       answer = nodes.send("POST", path, { cookie, body });
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // The rows that ending it over HTTP writes.
+      // Writes the same rows as an HTTP request that ends the session.
       expect(await deleteSessions(query, session.org_id, session.user.user_id)).toBe(1);
     });
     return answer as ReturnType<typeof nodes.send>;
   }
 
-  test("is not replaced: neither a second factor nor another password goes with it", async () => {
+  test("is not replaced, and neither a second factor nor a new password is set", async () => {
     const person = await nodes.signedUp();
     const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie: person.cookie })).json;
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({
@@ -371,7 +368,7 @@ describe("passwords", () => {
     expect(nodes.count(unknown)).toBe(0);
   });
 
-  test("five wrong old ones end the session, and only that one", async () => {
+  test("five wrong old passwords end that session only", async () => {
     const { email, cookie } = await nodes.signedUp();
     const second = (await nodes.send("POST", "/v1/auth/login", { body: { email, password } })).cookie as string;
     const change = async (current_password: string) => {
@@ -384,7 +381,7 @@ describe("passwords", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: second })).status).toBe(200);
   });
 
-  test("the owner of the old password changes it: this session continues under a new text, the others end", async () => {
+  test("changing it with the old password continues this session under a new text and ends the others", async () => {
     const { email, cookie } = await nodes.signedUp();
     const second = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
     const change = (current_password: string) =>

@@ -1,4 +1,3 @@
-/** Signup, login and sessions on whole nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -25,7 +24,7 @@ describe("signup", () => {
     expect((await nodes.send("GET", "/v1/auth/session", { cookie })).json.session.session_id).toBe(session.session_id);
   });
 
-  test("a link serves once, for a day", async () => {
+  test("a link works once, for a day", async () => {
     const { token } = await nodes.signedUp();
     expect((await nodes.send("POST", "/v1/auth/verify-email", { body: { token, password } })).code).toBe("not_found");
     const email = nodes.newAddress();
@@ -48,7 +47,7 @@ describe("signup", () => {
     );
   });
 
-  test("two signups of one address: the first link that is followed wins", async () => {
+  test("two signups of one address: the first used link wins", async () => {
     const email = nodes.newAddress();
     for (const org_name of ["One", "Two"])
       await nodes.send("POST", "/v1/auth/signup", { body: { org_name, email, password } });
@@ -71,7 +70,7 @@ describe("signup", () => {
       expect((await nodes.send("POST", "/v1/auth/signup", { body: sent }, node.url)).code).toBe("signup_closed");
   });
 
-  test("closed: 403 for the link of an earlier signup, which serves when it is open again", async () => {
+  test("closed: 403 for the link of an earlier signup, which works when signup is open again", async () => {
     const node = await serviceNode(database, { ...nodes.parts, config: { signup: "closed" } });
     const email = nodes.newAddress();
     await nodes.send("POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password } });
@@ -119,7 +118,7 @@ describe("login", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: plain.cookie as string }, node.url)).status).toBe(401);
   });
 
-  test("five a minute from one address, whatever the category of the key", async () => {
+  test("five a minute from one address, whatever the rate category of the key", async () => {
     const node = await serviceNode(database, { ...nodes.parts, config: { rate_limits: {} } });
     const body = { email: nodes.newAddress(), password: "wrong" };
     const statuses: number[] = [];
@@ -158,7 +157,7 @@ describe("sessions", () => {
     expect((await nodes.send("POST", "/v1/auth/logout")).status).toBe(204);
   });
 
-  test("are listed, ended one by one and all at once; nobody else's", async () => {
+  test("are listed, and ended one by one or all at once; other people's are not", async () => {
     const person = await nodes.signedUp();
     const stranger = await nodes.signedUp();
     const again = await nodes.send("POST", "/v1/auth/login", {
@@ -188,7 +187,7 @@ describe("sessions", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: stranger.cookie })).status).toBe(200);
   });
 
-  test("none that began with another password is ended from one that ended with the former", async () => {
+  test("a session ended by a password change cannot end newer sessions", async () => {
     const { cookie, session } = await nodes.signedUp();
     const body = { current_password: password, password: "a new password" };
     const answers: Awaited<ReturnType<typeof nodes.send>>[] = [];
@@ -204,7 +203,7 @@ describe("sessions", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: answers[0]?.cookie as string })).status).toBe(200);
   });
 
-  test("writes come from the service's own pages; reads may be asked for from anywhere", async () => {
+  test("writes must come from the service's own pages; reads may come from anywhere", async () => {
     const { cookie } = await nodes.signedUp();
     const host = new URL(nodes.url).host;
     const write = (headers: Record<string, string>) =>
@@ -228,7 +227,7 @@ describe("sessions", () => {
     expect((await nodes.send("POST", "/v1/auth/login", login)).code).toBe("forbidden");
   });
 
-  test("what a page writes for another person than the session's is refused", async () => {
+  test("a write for another person than the session's is refused", async () => {
     const [ann, bob] = [await nodes.signedUp(), await nodes.signedUp()];
     const me = await nodes.send("GET", "/v1/me", { cookie: ann.cookie });
     const write = (page_of: string, as: string) =>
@@ -246,10 +245,10 @@ describe("sessions", () => {
     expect(
       (await nodes.send("GET", "/v1/me", { cookie: bob.cookie, headers: { "x-service-caller": id } })).status,
     ).toBe(200);
-    // Also if the other person's role is too weak, because rights of the other are no answer to the sender.
+    // The sender's own mismatch comes before the other person's missing rights.
     const { cookie } = await nodes.joined(ann.cookie, "reviewer");
     expect((await write(id, cookie)).json.error.details).toMatchObject([{ code: "another_caller" }]);
-    // A key says whom it speaks for.
+    // For a key the header is ignored.
     const org = await testOrganization(database.db);
     const { api_key } = await org.key({ role: "admin" });
     expect(
@@ -278,7 +277,7 @@ describe("sessions", () => {
       expect([path, answer.status, answer.code]).toEqual([path, 401, "missing_api_key"]);
       expect(answer.json.error.details).toMatchObject([{ path: "", code: "no_session" }]);
     }
-    // Where a key is enough, a caller without either is asked for a key.
+    // If a key would do, a caller without credentials is asked for a key.
     expect((await nodes.send("GET", "/v1/me")).json.error.details).toEqual([]);
   });
 

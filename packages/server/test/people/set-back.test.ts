@@ -1,6 +1,6 @@
 /**
- * A database that was set back under running nodes: a copy that lacks the last changes took over, or a dump was restored.
- * What a node has in memory may be of changes that never were; new ones come to the same counts.
+ * The database loses its last changes under running nodes, which may have cached them. New changes reach the same
+ * epochs.
  */
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -14,7 +14,7 @@ const { url: other } = await serviceNode(database);
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
 
-/** An organization whose default membrane is live, and whose epochs are `ahead` of the clock, in hours. `change` goes to the other node. */
+/** An organization with a live membrane and epochs `ahead` hours ahead. `change` uses the other node. */
 async function organization(ahead: number) {
   const { org_id, key } = await testOrganization(db);
   const { api_key } = await key();
@@ -41,7 +41,7 @@ async function organization(ahead: number) {
 
 const tables = ["api_keys", "key_index", "membranes", "policies", "policy_versions", "stored_context", "org_heads"];
 
-/** Keeps the organization's rows; calling the answer sets them back to what they are now. */
+/** Saves the organization's rows. Returns a function that restores them. */
 async function kept(org_id: string): Promise<() => Promise<void>> {
   const before = new Map<string, string>();
   for (const table of tables) {
@@ -78,7 +78,7 @@ describe.each([
   ["was set back by an hour", 1],
 ])("where the database's clock %s", (_, ahead) => {
   test.each([false, true])(
-    "a decision rests on the membrane as it is, not on one of the lost changes; facts pushed since: %s",
+    "a decision uses the current membrane, not a lost change; facts pushed since: %s",
     async (pushed) => {
       const { org_id, change, verdict } = await organization(ahead);
       await change("PATCH", "membrane", { default_verdict: "block" });
@@ -92,7 +92,7 @@ describe.each([
     },
   );
 
-  test("a decision rests on the document of a policy's version as it is, not on a lost one of the same number", async () => {
+  test("a decision uses the current document of a policy's version, not a lost one with the same number", async () => {
     const { org_id, change, verdict } = await organization(ahead);
     const { policy } = await change("POST", "/v1/policies", { policy: mail("escalate") });
     const path = `/v1/policies/${policy.policy_id}`;
@@ -109,7 +109,7 @@ describe.each([
     expect(await verdict()).toBe("block");
   });
 
-  test("a decision rests on the stored facts as they are, not on lost ones", async () => {
+  test("a decision uses the current stored facts, not lost ones", async () => {
     const { org_id, change, verdict } = await organization(ahead);
     await change("PATCH", "membrane", { default_verdict: "approve", packs: ["security"] });
     const setBack = await kept(org_id);
@@ -120,7 +120,7 @@ describe.each([
     expect(await verdict()).not.toBe("approve");
   });
 
-  test("a key of which the database knows nothing any more is refused", async () => {
+  test("a key that the database lost is refused", async () => {
     const { org_id, key, submit } = await organization(ahead);
     const setBack = await kept(org_id);
     const { api_key: lost } = await key();
@@ -130,7 +130,7 @@ describe.each([
     expect((await submit(lost)).status).toBe(401);
   });
 
-  test("a membrane is found that was made where a lost change was", async () => {
+  test("a membrane created in place of a lost change is found", async () => {
     const { org_id, key, change } = await organization(ahead);
     const { api_key } = await key();
     const named = (membrane_id: string) =>

@@ -1,4 +1,3 @@
-/** Confirming a signup takes its password and its address, never one of the two alone. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
@@ -24,10 +23,10 @@ async function asked(email: string, word: string, org_name = "Acme"): Promise<st
 
 const peopleCalled = (email: string) => database.db.query("select from person_index where email = $1", [email]);
 
-describe("somebody signs up with the address of a stranger", () => {
+describe("a signup with another person's address", () => {
   const theirs = "chosen by somebody else";
 
-  test("the stranger's click on the mailed link makes no account whose password somebody else knows", async () => {
+  test("a click of the address's owner on the mailed link creates no account with the other's password", async () => {
     const email = nodes.newAddress();
     const token = await asked(email, theirs);
     const clicked = await verify({ token });
@@ -38,7 +37,7 @@ describe("somebody signs up with the address of a stranger", () => {
     for (const word of [theirs, password]) expect((await logIn(email, word)).code).toBe("invalid_credentials");
   });
 
-  test("the stranger's own signup goes on: each link takes the password it was asked with", async () => {
+  test("the owner's own signup still works: each link requires the password of its signup", async () => {
     const email = nodes.newAddress();
     const planted = await asked(email, theirs, "Evil");
     const own = await asked(email, password, "Own");
@@ -52,7 +51,7 @@ describe("somebody signs up with the address of a stranger", () => {
   });
 });
 
-test("a wrong password does not use the link up; the right one does, for one of two at once on two nodes", async () => {
+test("a wrong password does not use up the link; the right one does, for one of two concurrent requests", async () => {
   const email = nodes.newAddress();
   const token = await asked(email, password);
   expect((await verify({ token, password: `${password} ` })).code).toBe("invalid_credentials");
@@ -68,7 +67,7 @@ test("an unknown link answers the same with any password", async () => {
   for (const answer of answers) expect([answer.status, answer.code]).toEqual([404, "not_found"]);
 });
 
-test("who reads somebody else's mail guesses the password no faster than at the login", async () => {
+test("a reader of another person's mail cannot guess the password faster than at login", async () => {
   const node = await serviceNode(database, { ...nodes.parts, config: { rate_limits: {} } });
   const token = await asked(nodes.newAddress(), "chosen by somebody else");
   const statuses: number[] = [];
@@ -76,7 +75,7 @@ test("who reads somebody else's mail guesses the password no faster than at the 
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
 });
 
-test("the mail says that the link asks for the password, and what to do for who did not sign up", async () => {
+test("the mail says that the link asks for the password, and what to do if you did not sign up", async () => {
   const email = nodes.newAddress();
   await asked(email, password);
   const mail = nodes.mails.findLast((each) => each.to === email);

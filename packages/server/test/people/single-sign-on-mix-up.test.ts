@@ -1,7 +1,4 @@
-/**
- * Providers of two organizations mixed up: the operator of one must not get a code of the other. Source: RFC 9700,
- * section 4.4.
- */
+/** Source: RFC 9700, section 4.4. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkList } from "@countersign/core";
@@ -19,7 +16,7 @@ const honest = await openIdProvider(`${public_url}/sso/callback`);
 const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => httpOut.close());
 
-/** A provider of which only the metadata is real; it keeps what it is sent. */
+/** A provider with only real metadata. Records what it receives. */
 async function evilProvider() {
   const received: string[] = [];
   const server = createServer((request, response) => {
@@ -72,14 +69,14 @@ test("a code of one organization's provider is sent to no other organization's",
     const cookie = answer.headers.get("set-cookie")?.split(";")[0] as string;
     return { location: new URL(answer.json.single_sign_on.location), cookie };
   }
-  // Somebody follows a link to a login at the attacker's provider, which sends the browser on to the honest one, with the
-  // attacker's own login there in place of the state: the code would serve for that.
+  // The victim starts a login at the attacker's provider. It redirects to the honest provider with a login that the
+  // attacker began there, and the victim's state.
   const lured = await begun(attacking);
   const own = await begun(attacked);
   own.location.searchParams.set("state", lured.location.searchParams.get("state") as string);
   const account = { sub: "victim", email: "someone@victim.example", email_verified: true };
   const callback = await honest.signIn(own.location.href, account);
-  // Not every provider says in its answer who it is (RFC 9207).
+  // Some providers do not name themselves in the answer (RFC 9207).
   callback.searchParams.delete("iss");
   const org_id = callback.pathname.split("/").at(-1);
   const body = { org_id, callback_query: callback.search.slice(1) };

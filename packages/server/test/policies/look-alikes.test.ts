@@ -1,4 +1,4 @@
-/** Names that only look like known ones. Source: docs/reference/policies.md. */
+/** Source: docs/reference/policies.md. */
 import { look_alike_reason } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 test.each(["send-money", "SEND.MONEY", "send_m\u043eney", "s\u0435nd money"])(
-  "%j, declared as harmless, does not pass a rule about send_money, and the decision names what differs",
+  "%j, declared as harmless, does not pass a rule about send_money, and the decision names the difference",
   async (verb) => {
     const intent = { agent: { id: "a1" }, action: { verb, type: "data.read" } };
     const { status, json } = await ask("POST", "/intents", { intent });

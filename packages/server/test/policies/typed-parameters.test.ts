@@ -1,4 +1,4 @@
-/** Parameters whose types the action catalogue records. Source: docs/reference/policies.md. */
+/** Source: docs/reference/policies.md. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -6,7 +6,7 @@ import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 
 const database = await testDatabase();
 
-test("a check warns of a comparison with another type than a known tool gives its parameter, and a decision finds it unknown", async () => {
+test("a check warns of a comparison with a wrong parameter type, and a decision treats it as unknown", async () => {
   const { url } = await serviceNode(database);
   const org = await testOrganization(database.db);
   const { api_key: key } = await org.key();

@@ -1,4 +1,4 @@
-/** Tests trusted issuers over HTTP: roles, refusals and the audit trail. Source: docs/decisions/0044. */
+/** Source: docs/decisions/0044. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

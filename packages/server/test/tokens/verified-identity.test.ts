@@ -1,4 +1,4 @@
-/** Tests the effect of the Agent-Token header on decisions. Source: docs/decisions/0044. */
+/** Source: docs/decisions/0044. */
 import type { JWTPayload } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -25,7 +25,7 @@ const intent = { agent: { id: "a1" }, action: { verb: "pay" }, payload: { conten
 const same = { require: "facts.identity.authenticated_agent_id == agent.id", effect: "block" };
 const verified = { facts_from: { "identity.authenticated_agent_id": "verified" } };
 
-/** An organization that trusts the key, whose rule `same` compares the agents, and counts only what is verified. */
+/** An organization that trusts the key and counts only verified facts. Its rule `same` compares the agents. */
 async function trusting() {
   const own = await liveMembrane(database.db, url);
   const agent = await own.key("agent");
@@ -99,7 +99,7 @@ describe("a valid token", () => {
     ]);
   });
 
-  test("of another agent is a fact, and the rule decides", async () => {
+  test("of another agent is only a fact, and the rule decides", async () => {
     const own = await trusting();
     const answer = await own.send(await token({ sub: "a2" }));
     expect([answer.status, answer.json.decision.verdict]).toEqual([201, "block"]);
@@ -128,7 +128,7 @@ describe("a valid token", () => {
     await own.ask("DELETE", `/token-issuers/${own.issuer_id}`);
     for (const at of [url, other_url])
       expect(said(await own.send(await token(), { at }))).toEqual([400, "invalid_agent_token", "issuer_unknown"]);
-    // A node that knows no issuer finds the one that another node added.
+    // A node without cached issuers finds the one that another node added.
     const again = { issuer: iss, jwks: { keys: [key.jwk] }, audience: ["countersign"] };
     await own.ask("POST", "/token-issuers", again);
     for (const at of [url, other_url]) expect((await own.send(await token(), { at })).status).toBe(201);
@@ -143,7 +143,7 @@ describe("an invalid token", () => {
     expect((await own.ask("GET", "/intents")).json.intents).toEqual([]);
   });
 
-  test("on_invalid unknown: its facts are unknown whatever others say, also when the action is decided again", async () => {
+  test("on_invalid unknown: its facts are unknown whatever other sources say, also in a repeated decision", async () => {
     const own = await trusting();
     await own.membrane({ agent_token: { on_invalid: "unknown" }, facts_from: {} });
     await own.store("agents/a1", { identity: { authenticated_agent_id: "a1" } });
@@ -188,7 +188,7 @@ describe("once", () => {
     return own;
   };
 
-  test("of 50 requests with one token on two nodes exactly one passes", async () => {
+  test("of 50 requests with one token on two nodes exactly one succeeds", async () => {
     const own = await once();
     const given = await token();
     const answers = await sideBySide(Array.from({ length: 50 }).keys(), (n) =>
@@ -227,7 +227,7 @@ describe("once", () => {
     ]);
   });
 
-  test("a token without jti is refused, and another organization may see the same token", async () => {
+  test("a token without jti is refused, and another organization may use the same token", async () => {
     const [own, other] = [await once(), await once()];
     expect(said(await own.send(await token({ jti: undefined as unknown as string })))[2]).toBe("replayed");
     const given = await token();

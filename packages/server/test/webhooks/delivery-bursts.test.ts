@@ -1,4 +1,4 @@
-/** Backlogs of events through the three machines, on the database, with receivers that answer when the test says. */
+/** Backlogs of events through dispatcher, deliverer and settler, with receivers that the test controls. */
 import { describe, expect, it } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
@@ -17,7 +17,6 @@ const { db } = await testDatabase();
 const clock = createClock();
 const ids = createIds(clock);
 
-/** An organization whose one webhook receives everything. */
 async function organization(): Promise<string> {
   const { org_id } = await testOrganization(db);
   await listen(db, org_id);
@@ -34,14 +33,13 @@ async function addEvents(org_id: string, count: number, event_type = "quota.exce
 }
 
 interface Arranged {
-  /** Organizations whose receivers never answer. */
   readonly hung?: ReadonlySet<string>;
   readonly giveWay?: GiveWay;
 }
 
 /**
- * The machines, without the timers that find what a lost wake-up left behind: only the first look runs. `sizes` are those
- * of the statements: events, or attempts.
+ * The three machines with only their first look, without later timers. `sizes` counts events and attempts of each
+ * statement.
  */
 function machines({ hung = new Set(), giveWay }: Arranged = {}) {
   const attempted: string[] = [];
@@ -49,7 +47,7 @@ function machines({ hung = new Set(), giveWay }: Arranged = {}) {
   const counting: Pick<Db, "queued"> = {
     queued(statement, params) {
       if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[2] as number);
-      // The length of an array follows its dimensions, flags and type.
+      // The array's length follows its dimensions, flags and type.
       if (statement.name === "deliveries-settle") sizes.settle.push((params[1] as Buffer).readInt32BE(12));
       return db.queued(statement, params);
     },
@@ -93,7 +91,7 @@ const left = async (org_id: string) => {
 const nothing = { events: 0, pending: 0 };
 
 describe("a backlog", () => {
-  it("is not sent to a webhook that is deleted while the machines give way", async () => {
+  it("is not sent to a webhook deleted while the machines yield", async () => {
     const org_id = await organization();
     await addEvents(org_id, 4);
     const resting: (() => void)[] = [];
@@ -119,17 +117,17 @@ describe("a backlog", () => {
     expect(attempted).toEqual([]);
   });
 
-  it("is delivered to its end without another look", async () => {
+  it("is delivered completely without another look", async () => {
     const org_id = await organization();
     await addEvents(org_id, 1_500);
     const { deliveries, attempted, looks } = machines();
     await expect.poll(() => left(org_id)).toEqual(nothing);
     expect(attempted).toHaveLength(1_500);
-    expect(looks()).toBeGreaterThan(0); // they were asked for, and did not come
+    expect(looks()).toBeGreaterThan(0); // looks were requested and none ran
     await deliveries.stop();
   });
 
-  it("that comes while another is on its way is delivered too, also when no webhook hears of it", async () => {
+  it("that arrives during another one is processed, too, even without a listening webhook", async () => {
     const org_id = await organization();
     await addEvents(org_id, 400);
     const { deliveries, attempted } = machines();
@@ -142,7 +140,7 @@ describe("a backlog", () => {
     await deliveries.stop();
   });
 
-  it("for a receiver that never answers is dispatched to its end, and others behind it get their events", async () => {
+  it("for a receiver that never answers is dispatched completely, and later receivers get their events", async () => {
     const [stuck, free] = [await organization(), await organization()];
     for (const org_id of [stuck, free]) await addEvents(org_id, 600);
     const { deliveries, attempted } = machines({ hung: new Set([stuck]) });
@@ -168,7 +166,7 @@ describe("a backlog", () => {
     await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 
-  it("gives way to requests before every statement, in small statements while they come, and still comes to its end", async () => {
+  it("yields to requests before every statement, uses small statements meanwhile, and still completes", async () => {
     const org_id = await organization();
     await addEvents(org_id, 300);
     let rests = 0;
@@ -185,7 +183,7 @@ describe("a backlog", () => {
     expect(Math.max(...sizes.settle)).toBeLessThanOrEqual(32);
   });
 
-  it("goes in full statements while nobody asks", async () => {
+  it("uses full statements while no request runs", async () => {
     const org_id = await organization();
     await addEvents(org_id, 300);
     const rest = () => Promise.reject(new Error("nobody asked"));

@@ -1,4 +1,3 @@
-/** The order of leases, what a lease permits, and which settlements count. */
 import { expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
@@ -27,7 +26,7 @@ interface Added {
   readonly bytes?: number;
 }
 
-/** A delivery as dispatch leaves it, or one that has ended; gives its id. */
+/** Adds a pending or ended delivery and returns its id. */
 async function add(org_id: string, webhook_id: string, { due_in_s = -1, status = "pending", bytes = 2 }: Added = {}) {
   const delivery_id = ids.next("delivery");
   await db.query(
@@ -51,10 +50,9 @@ const rowOf = async (delivery_id: string) =>
       [delivery_id],
     )
   )[0];
-/** The times of leases are over. */
 const leasesOver = () => db.query("update deliveries set due_at = clock_timestamp() where status = 'pending'");
 
-test("what has ended takes no place of what is due, and its receiver counts as one with nothing due", async () => {
+test("ended deliveries take no place of due ones, and their receiver counts as having none due", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   for (const webhook_id of webhook_ids)
     for (const status of ["delivered", "failed", "cancelled"]) await add(org_id, webhook_id, { due_in_s: -60, status });
@@ -66,7 +64,7 @@ test("what has ended takes no place of what is due, and its receiver counts as o
   expect(await leaseDue(db, org_id, roomy)).toEqual({ deliveries: [], more: [], blocked: false });
 });
 
-test("what is due later is not leased, and a look finds its organization when the first of it is due", async () => {
+test("later deliveries are not leased, and a look finds their organization when the first is due", async () => {
   const [{ org_id, webhook_ids }, other] = [await hearingOrganization(db, 3), await hearingOrganization(db, 1)];
   for (const webhook_id of webhook_ids)
     for (const due_in_s of [7_200, 3_600]) await add(org_id, webhook_id, { due_in_s });
@@ -80,7 +78,7 @@ test("what is due later is not leased, and a look finds its organization when th
   await emptied();
 });
 
-test("a lease takes nothing of another organization, even from a webhook with the same id", async () => {
+test("a lease takes no delivery of another organization, even from a webhook with the same id", async () => {
   const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   const due = await add(own.org_id, own.webhook_ids[0]);
   const foreign = await add(other.org_id, own.webhook_ids[0]);
@@ -89,7 +87,7 @@ test("a lease takes nothing of another organization, even from a webhook with th
   await emptied();
 });
 
-test("an organization's receivers take turns, and of each what has been due for longest goes first", async () => {
+test("an organization's receivers take turns, and each gets the longest due delivery first", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [busy, other] = webhook_ids as [string, string];
   const long: string[] = [];
@@ -108,7 +106,7 @@ test("a receiver with more in flight than its current share gets nothing, and de
   await emptied();
 });
 
-test("each delivery goes to the URL of its own webhook, and to none when that is inactive", async () => {
+test("each delivery goes to its own webhook's URL, and to none if that is inactive", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   await db.query("update webhooks set active = false where webhook_id = $1", [webhook_ids[1]]);
   for (const webhook_id of webhook_ids) await add(org_id, webhook_id);
@@ -131,7 +129,7 @@ test("a body is large from its 65,537th byte on, and large ones are leased up to
   await emptied();
 });
 
-test("the first large body may be larger than the others together, and goes alone then", async () => {
+test("the first large body may exceed the limit of bytes in flight, and then goes alone", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const bytes = large_bytes.over + 1;
   const [first] = [
@@ -145,7 +143,7 @@ test("the first large body may be larger than the others together, and goes alon
   await emptied();
 });
 
-test("a delivery is leased for three attempts; the fourth lease only lets its node write the end, as the third attempt", async () => {
+test("a delivery is leased for three attempts; a fourth lease only lets the node record the end of the third", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const delivery_id = await add(org_id, webhook_ids[0]);
   for (const number of [1, 2, 3, 4]) {
@@ -160,7 +158,7 @@ test("a delivery is leased for three attempts; the fourth lease only lets its no
   expect(await rowOf(delivery_id)).toMatchObject({ status: "failed", attempts: 3 });
 });
 
-test("what has ended stays as it is, but for a cancelled delivery that its receiver took", async () => {
+test("ended deliveries stay unchanged, except a cancelled one that its receiver accepted", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const statuses = ["delivered", "failed", "cancelled"] as const;
   for (const before of statuses)
@@ -175,7 +173,7 @@ test("what has ended stays as it is, but for a cancelled delivery that its recei
     }
 });
 
-test("settling writes the audit rows in the order of the attempts, of this organization only, and when the next one is due", async () => {
+test("settling writes audit rows in the order of attempts, for this organization only, and the next due time", async () => {
   const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   const trail = (org_id: string) => db.system((query) => verifyAudit(query, org_id));
   const before = await trail(other.org_id);
@@ -203,7 +201,7 @@ test("settling writes the audit rows in the order of the attempts, of this organ
     if (status === "pending") expect(row?.wait_s).toBeGreaterThan(3_500);
   }
   const [{ delivery_id }] = settlements.filter(({ status }) => status === "pending") as [(typeof settlements)[0]];
-  // Nothing to tell of: the trail stays as it is.
+  // A settlement without an audit record leaves the trail unchanged.
   const told = await trail(own.org_id);
   const retried = { delivery_id, attempts: 1, status: "pending", outcomes: [], wait_ms: 0, audit: null } as const;
   await settle(db, own.org_id, [retried]);
@@ -213,7 +211,6 @@ test("settling writes the audit rows in the order of the attempts, of this organ
   await emptied();
 });
 
-/** The settlement of a first attempt that its receiver took. */
 function took(delivery_id: string) {
   const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: { delivery_id } });
   return { delivery_id, attempts: 1, status: "delivered", outcomes: [], wait_ms: 0, audit } as const;
@@ -231,7 +228,7 @@ test.each(
   async (held, first, sorted) => {
     const { org_id, webhook_ids } = await hearingOrganization(db, 1);
     const delivery_ids: string[] = [];
-    // The later its id, the earlier it is due and leased.
+    // Deliveries with later ids are due and leased earlier.
     for (let n = 0; n < 3; n += 1) delivery_ids.push(await add(org_id, webhook_ids[0], { due_in_s: -1 - n }));
     await leasedNow(org_id);
     let runs = 0;
@@ -253,7 +250,7 @@ test.each(
   },
 );
 
-test("what a receiver took is delivered although settling it waited for its webhook to be deleted", async () => {
+test("an accepted delivery counts as delivered, even if its settlement waited for the webhook's deletion", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const delivery_id = await add(org_id, webhook_ids[0]);
   await leasedNow(org_id);

@@ -1,4 +1,3 @@
-/** Which events a dispatch takes, for whom, and whose deliveries are leased first. */
 import { expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
@@ -12,7 +11,6 @@ const ids = createIds(createClock());
 const at = "2026-11-21T00:00:00.000000Z";
 const made = { next_id: () => ids.next("delivery"), created_at: at };
 
-/** Events of an organization, the oldest first; gives their ids. */
 async function add(org_id: string, count: number, bytes = 2): Promise<string[]> {
   const events = Array.from({ length: count }, () => ids.next("event"));
   await db.query(
@@ -24,13 +22,12 @@ async function add(org_id: string, count: number, bytes = 2): Promise<string[]> 
   return events;
 }
 
-/** Dispatches once, then leases once. */
 async function dispatch(org_id: string, room: Partial<Room> = {}, terms: object = {}) {
   const dispatched = await dispatchEvents(db, org_id, { ...made, ...terms });
   const { deliveries: leased, more } = await leaseDue(db, org_id, { ...roomy, ...room });
   return { ...dispatched, leased, more };
 }
-/** The events of which deliveries are leased, in order. */
+/** Returns the events of leased deliveries, in order. */
 async function eventsOf(leased: readonly LeasedDelivery[]): Promise<string[]> {
   const rows = await db.query<{ event_id: string }>(
     "select distinct event_id from deliveries where delivery_id = any($1) order by 1",
@@ -43,7 +40,7 @@ async function emptied(): Promise<void> {
   await db.query("delete from events");
 }
 
-test("where others are dispatching all that is left, nothing more is looked for", async () => {
+test("if others dispatch all remaining events, the dispatch looks for no more", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   const events = await add(org_id, 3);
   const lock = "select from events where org_id = $1 and event_id = any($2) for update";
@@ -60,7 +57,7 @@ test("where others are dispatching all that is left, nothing more is looked for"
   await emptied();
 });
 
-test("of a receiver's deliveries those of the oldest events are leased", async () => {
+test("a receiver's deliveries are leased from the oldest event on", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const events = await add(org_id, 5);
   const { leased, more } = await dispatch(org_id, { per_webhook: 2 });
@@ -70,7 +67,7 @@ test("of a receiver's deliveries those of the oldest events are leased", async (
   await emptied();
 });
 
-test("an organization's receivers take turns, also where one hears of less", async () => {
+test("an organization's receivers take turns, even if one gets fewer events", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [busy, rare] = webhook_ids as [string, string];
   await db.query(`update webhooks set event_types = '["rate_limit.exceeded"]' where webhook_id = $1`, [rare]);
@@ -109,7 +106,7 @@ test("a partly dispatched event continues with the next webhook, and later event
   await emptied();
 });
 
-test("a webhook of one review hears of that review only, and of nothing but its escalation", async () => {
+test("a webhook of one review gets only that review's escalation events", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const types = ["escalation.decided", "decision.approved"];
   await db.query("update webhooks set escalation_id = 'esc_1', event_types = $2::json where org_id = $1", [
@@ -131,7 +128,7 @@ test("a webhook of one review hears of that review only, and of nothing but its 
   expect(await eventsOf(leased)).toEqual(events.slice(0, 1));
 });
 
-test("what is leased is due again when its lease is over, and what is not is due now", async () => {
+test("leased deliveries are due again when the lease ends, and the others are due now", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   await add(org_id, 3);
   await dispatch(org_id, { per_webhook: 2, lease_ms: 3_600_000 });

@@ -1,4 +1,4 @@
-/** Statements read only the rows they need, even if an organization has a long queue and many failures. */
+/** Statements read only the rows they need, despite a long queue and many failures. */
 import { beforeAll, expect, test } from "vitest";
 import { readFailedDeliveries } from "../../src/store/webhooks/deliveries.ts";
 import { leaseDue } from "../../src/store/webhooks/delivery-queue.ts";
@@ -12,7 +12,7 @@ const org_id = "org_00000000000000000000000001";
 const many = 3_000;
 
 beforeAll(async () => {
-  // Failed ones, what was sent again of the older half, and what still waits.
+  // Failed deliveries, delivered retries of the older half, and pending ones.
   await db.query(
     `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at,
        original_delivery_id, created_at)
@@ -33,7 +33,7 @@ beforeAll(async () => {
 test.each([
   ["of all webhooks", null],
   ["of a webhook with one among thousands of another", "wh_1"],
-])("a page of failed deliveries, with what became of each, %s", async (_, webhook_id) => {
+])("a page of failed deliveries with their outcomes, %s", async (_, webhook_id) => {
   const plan = await planOf(db, org_id, (query) =>
     readFailedDeliveries(query, org_id, { limit: 51, before: null, webhook_id }),
   );
@@ -45,10 +45,10 @@ test("a dispatch reads no more events than it may take", async () => {
   const plan = await planOfQueued(db, (queue) =>
     expect(dispatchEvents(queue, org_id, terms)).rejects.toThrow("one line"),
   );
-  expect(mostRows(plan)).toBeLessThan(300); // one id for each delivery that it may make
+  expect(mostRows(plan)).toBeLessThan(300); // one id for each possible delivery
 });
 
-test("a lease reads one delivery more of a receiver than it may take", async () => {
+test("a lease reads only one delivery more than a receiver may get", async () => {
   const plan = await planOfQueued(db, (queue) => leaseDue(queue, org_id, { ...roomy, per_webhook: 10 }));
   expect(mostRows(plan)).toBeLessThan(20);
 });

@@ -1,4 +1,3 @@
-/** Deliveries go on while every secret is sealed again: none is lost, none fails, all are signed with the registered secret. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { createSealer } from "../../src/edge/start/sealer.ts";
@@ -12,12 +11,12 @@ const [former_key, current_key] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const webhooks = 20;
 const rounds = 10;
 
-test("the master key is replaced with deliveries running", async () => {
+test("the master key is replaced while deliveries run", async () => {
   const database = await testDatabase();
   const ring = createSealer(current_key, [former_key]);
   const former = await webhookNode(database, { sealer: createSealer(former_key, [current_key]) });
   const org = await webhookOrganization(database, former.url);
-  // The receiver refuses every first attempt, so secrets are opened before and after they are sealed again.
+  // Refuses every first attempt, so that secrets are opened before and after the reseal.
   const seen = new Set<string>();
   const receiver = await testReceiver((response, { headers }) => {
     const id = String(headers["x-service-delivery"]);

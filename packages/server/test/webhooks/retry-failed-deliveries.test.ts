@@ -1,4 +1,4 @@
-/** Everything that failed is sent again, page by page, on a whole node with real HTTPS. Source: contract §2.4. */
+/** Source: spec §2.4. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { meanwhile } from "../../src/testing/meanwhile.ts";
@@ -25,7 +25,7 @@ async function afterOutage(count: number) {
     expect([status, json.error]).toEqual([202, undefined]);
     return json as { deliveries: { original_delivery_id: string }[]; next_cursor: string | null };
   };
-  /** Asks for every page as often as `times` says, at once; what was sent again, by the deliveries that had failed. */
+  /** Requests every page `times` times at once. Returns the original ids of the retried deliveries. */
   const walk = async (query: string, { times = 1, from = "" }: { times?: number; from?: string | null } = {}) => {
     const originals: string[] = [];
     for (let cursor = from; cursor !== null; ) {
@@ -39,10 +39,10 @@ async function afterOutage(count: number) {
   return { ...org, webhook_id: webhook.id as string, answers, receiver, ids, retryPage, walk };
 }
 
-describe("what failed is sent again", () => {
-  test("in one walk over all pages each event once, however often a page is asked for, also where retries failed before", async () => {
+describe("failed deliveries are retried", () => {
+  test("once for each event in one pass over all pages, even if pages repeat or earlier retries failed", async () => {
     const { org_id, key_id, api, answers, failed, ids, receiver, walk } = await afterOutage(5);
-    // One of them was sent again by hand and failed again: the failed retry stands for its chain.
+    // One retry failed again. It represents its chain of deliveries.
     await api("POST", `/deliveries/${ids[2]}/retry`);
     await expect.poll(failed).toHaveLength(6);
     const before = receiver.received.length;
@@ -62,12 +62,11 @@ describe("what failed is sent again", () => {
     );
     expect(told.map(({ of }) => of).sort()).toEqual([ids[2], ...ids].sort());
     expect(new Set(told.map(({ actor }) => actor))).toEqual(new Set([key_id]));
-    // A delivered one is not sent again.
     expect(await walk("limit=200")).toEqual([]);
     expect(receiver.received).toHaveLength(before + 5);
   });
 
-  test("what fails again meanwhile is on no page of the same walk, and waits for the next one", async () => {
+  test("only in the next pass if they fail again during this one", async () => {
     const { answers, failed, ids, retryPage, walk } = await afterOutage(3);
     const first = await retryPage("limit=1");
     expect(first.deliveries.map((each) => each.original_delivery_id)).toEqual([ids[0]]);
@@ -78,7 +77,7 @@ describe("what failed is sent again", () => {
     expect((await walk("limit=4")).sort()).toEqual([...ids].sort());
   });
 
-  test("to the webhook that is named, and to none that is switched off or deleted; switched on again it is sent what was cancelled", async () => {
+  test("to the named webhook, unless switched off or deleted; switched on again, it also gets cancelled ones", async () => {
     const { org_id, api, answers, failed, ids, receiver, register, walk, webhook_id } = await afterOutage(2);
     expect(await walk("webhook_id=wh_0000000000000000000000000A")).toEqual([]);
     const switched = (active: boolean) => api("PATCH", `/${webhook_id}`, { active });
@@ -99,7 +98,7 @@ describe("what failed is sent again", () => {
     expect(await walk("limit=10")).toEqual([]);
   });
 
-  test("no second time while a retry of it is under way, also one whose id is before that of one that was cancelled", async () => {
+  test("not while a retry is pending, even if a cancelled delivery has a later id", async () => {
     const { org_id, ids, walk } = await afterOutage(1);
     const copies = [
       { delivery_id: `${ids[0]}0`, status: "pending", due_at: "2100-01-01T00:00:00Z", settled_at: null },
@@ -114,7 +113,7 @@ describe("what failed is sent again", () => {
     expect(await walk("")).toEqual([]);
   });
 
-  test("only by operators and admins, of their own organization", async () => {
+  test("only by operators and admins of the same organization", async () => {
     const { answers, api, failed, ids, key, walk } = await afterOutage(1);
     const stranger = await webhookOrganization(database, url);
     answers.status = 200;
@@ -128,7 +127,7 @@ describe("what failed is sent again", () => {
     expect(await walk("")).toEqual(ids);
   });
 
-  test("not for a query that is wrong, which is refused with the place", async () => {
+  test("not for an invalid query, which is refused with the place", async () => {
     const org = await webhookOrganization(database, url);
     for (const [query, path] of [
       ["limit=0", "/limit"],
@@ -144,7 +143,7 @@ describe("what failed is sent again", () => {
 });
 
 test.each(["deleted", "switched off"])(
-  "to a webhook that is %s while that waits nothing is sent again, of one and of all",
+  "not to a webhook that is %s while the request waits, neither one nor all",
   async (how) => {
     const { org_id, api, webhook_id, ids } = await afterOutage(2);
     const answers: Awaited<ReturnType<typeof api>>[] = [];

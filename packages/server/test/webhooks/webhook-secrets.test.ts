@@ -1,4 +1,3 @@
-/** New signing secrets for webhooks, from the answer that shows one to what is signed with it. */
 import { createHmac } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { expect, test } from "vitest";
@@ -12,7 +11,7 @@ const { url } = await webhookNode(database);
 const newOrg = () => webhookOrganization(database, url);
 const until = (count: number, list: readonly unknown[]) => expect.poll(() => list.length, { interval: 20 }).toBe(count);
 
-/** Which of these secrets a message is signed with, by both of its signatures. */
+/** Returns the indexes of the secrets that both signatures match. */
 function signedWith({ headers, body }: Received, secrets: readonly string[]): number[] {
   return secrets.flatMap((secret, place) => {
     const own = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` === headers["x-service-signature"];
@@ -27,7 +26,7 @@ function signedWith({ headers, body }: Received, secrets: readonly string[]): nu
   });
 }
 
-test("a rotation shows the new secret once; everything is signed with it from then on, also what failed before", async () => {
+test("a rotation shows the new secret once; afterwards it signs everything, also retries", async () => {
   const org = await newOrg();
   let status = 500;
   const receiver = await testReceiver((response) => response.writeHead(status).end());
@@ -55,7 +54,7 @@ test("a rotation shows the new secret once; everything is signed with it from th
   expect(receiver.received.slice(3).map((each) => signedWith(each, [secret, renewed]))).toEqual([[1], [1]]);
 });
 
-test("each rotation gives another secret, is in the trail without it, and makes no decision stale", async () => {
+test("each rotation gives a new secret, is audited without it, and makes no decision stale", async () => {
   const org = await newOrg();
   const { id, secret } = await org.register("https://hooks.example.com/x");
   const epochs = () =>
@@ -72,7 +71,7 @@ test("each rotation gives another secret, is in the trail without it, and makes 
   for (const each of secrets) expect(JSON.stringify([json, stored])).not.toContain(each.slice(6));
 });
 
-test("admins alone rotate a secret, and of their own webhooks: 403, 401 and 404 leave it as it is", async () => {
+test("only admins may rotate secrets, of their own webhooks: 403, 401 and 404 change nothing", async () => {
   const [org, other] = [await newOrg(), await newOrg()];
   const { id } = await org.register("https://hooks.example.com/x");
   const sealed = () => database.db.query("select secret_sealed from webhooks where org_id = $1", [org.org_id]);

@@ -1,4 +1,3 @@
-/** Webhooks where it is easy to go wrong: every known bad URL over HTTP, foreign escalations, moved secrets, modes. */
 import { readFileSync } from "node:fs";
 import { deliveryFailureText, publicHttpsOnly } from "@countersign/core";
 import { expect, test, vi } from "vitest";
@@ -14,7 +13,6 @@ import { reviewedOrganization } from "../../src/testing/people/review.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const database = await testDatabase();
-/** Shared by all tests that need no other one. */
 const { url } = await webhookNode(database);
 const patience = { timeout: 60_000, interval: 20 };
 const path = "/v1/escalations/webhooks";
@@ -22,8 +20,8 @@ const corpus: { url: string; expect: "accept" | "refuse"; why: string }[] = JSON
   readFileSync(new URL("../../../../test/data/webhook-urls.json", import.meta.url), "utf8"),
 );
 
-test("every URL of the collection is registered or refused as the guard says, and stored in the parser's spelling", async () => {
-  // Nobody is called: names lead to a public address, and no event happens.
+test("every URL of the collection is accepted or refused as the guard decides, and stored as parsed", async () => {
+  // Sends nothing: names resolve to a public address, and no event happens.
   const httpOut = createHttpOut({ rules: publicHttpsOnly, resolve: async () => ["1.1.1.1"] });
   const guarded = await serviceNode(database, { httpOut });
   const { api_key: key } = await (await testOrganization(database.db)).key();
@@ -33,9 +31,9 @@ test("every URL of the collection is registered or refused as the guard says, an
     answers.set(receiver, status === 201 ? "accept" : status === 400 ? json.error.code : `status ${status}`);
     if (status === 201) expect(json.webhook.url).toBe(new URL(receiver).href);
   };
-  // Registrations of one organization wait for each other, so more at once would be no faster.
+  // Registrations of one organization wait for each other, so more in parallel would not be faster.
   for (let n = 0; n < corpus.length; n += 5) await Promise.all(corpus.slice(n, n + 5).map((each) => answer(each.url)));
-  // No text of a request may hold a NUL, so that one is refused before anybody takes it for a URL.
+  // A request's text with NUL is refused before the URL check.
   const refusal = (text: string) => (text.includes("\0") ? "invalid_request" : "webhook_url_refused");
   expect(Object.fromEntries(answers)).toEqual(
     Object.fromEntries(corpus.map((each) => [each.url, each.expect === "accept" ? "accept" : refusal(each.url)])),
@@ -43,13 +41,13 @@ test("every URL of the collection is registered or refused as the guard says, an
   await guarded.close();
 });
 
-test("null for an escalation is a webhook of the whole organization, as none is", async () => {
+test("a webhook with escalation null, or without one, covers the whole organization", async () => {
   const { api_key: key } = await (await testOrganization(database.db)).key();
   const answer = await call(url, "POST", path, { key, body: { url: "https://127.0.0.1/x", escalation_id: null } });
   expect([answer.status, answer.json.webhook.escalation_id]).toEqual([201, null]);
 });
 
-test("a repeated registration gets the first answer, even if its receiver would be refused meanwhile", async () => {
+test("a repeated registration gets the first answer, even if its receiver would now be refused", async () => {
   const strict = await serviceNode(database);
   const { api_key: key } = await (await testOrganization(database.db)).key();
   const request = { key, body: { url: "https://127.0.0.1/x" }, headers: { "Idempotency-Key": "moved" } };
@@ -62,7 +60,7 @@ test("a repeated registration gets the first answer, even if its receiver would 
   await strict.close();
 });
 
-test("lists in lists are no event types, and another organization's escalation is as good as none", async () => {
+test("nested lists are not event types, and another organization's escalation counts as missing", async () => {
   const org = await webhookOrganization(database, url);
   const other = await testOrganization(database.db);
   const escalation_id = "esc_0000000000000000000000000C";
@@ -84,8 +82,8 @@ test("lists in lists are no event types, and another organization's escalation i
   expect((await org.api("GET", "")).json.webhooks).toEqual([]);
 });
 
-test("a decision that no webhook hears of leaves no event; from a change of its types on it does, at another node as well", async () => {
-  // Nothing is dispatched, so what was written stays in the database.
+test("a decision without a listening webhook leaves no event; after a change of types it does, on any node", async () => {
+  // Disables dispatching, so that events stay in the database.
   const quiet = await testDatabase();
   const deliveries = () => ({ wake: () => undefined, stop: async () => undefined });
   const [one, two] = [await webhookNode(quiet, { deliveries }), await webhookNode(quiet, { deliveries })];
@@ -115,7 +113,7 @@ test("a decision that no webhook hears of leaves no event; from a change of its 
   expect(await told()).toEqual([["decision.approved"], ["decision.approved"]]);
 });
 
-test("a webhook that watches one escalation hears of neither decisions nor quotas, though it names them", async () => {
+test("a webhook that watches one escalation gets no events of decisions and quotas, even if it names them", async () => {
   const org = await webhookOrganization(database, url);
   const receiver = await testReceiver();
   const escalation_id = "esc_0000000000000000000000000E";
@@ -152,7 +150,7 @@ test("a webhook that watches one escalation hears of neither decisions nor quota
   ]);
 });
 
-test("a sealed secret that is moved to another webhook opens nothing: nobody is sent anything, and the record says why", async () => {
+test("a sealed secret moved to another webhook cannot be opened: nothing is sent, and the record says why", async () => {
   const org = await webhookOrganization(database, url);
   const receiver = await testReceiver();
   await org.register(`${receiver.url}/a`);
@@ -170,7 +168,7 @@ test("a sealed secret that is moved to another webhook opens nothing: nobody is 
   expect(receiver.connections()).toBe(0);
 });
 
-test("nor does one that is moved with its webhook to another organization", async () => {
+test("nor can one moved with its webhook to another organization", async () => {
   const [from, to] = [await webhookOrganization(database, url), await webhookOrganization(database, url)];
   const receiver = await testReceiver();
   const { id } = await from.register(receiver.url);
@@ -182,7 +180,7 @@ test("nor does one that is moved with its webhook to another organization", asyn
   expect(receiver.connections()).toBe(0);
 });
 
-test("decisions of every mode are sent with their mode, and both ways of approving under one name", async () => {
+test("decisions of every mode are sent with their mode, and both kinds of approval under one event type", async () => {
   const { org, admin } = await reviewedOrganization(database.db, url);
   const trial = (await org.key({ environment: "test" })).api_key;
   const receiver = await testReceiver();
@@ -247,7 +245,7 @@ test("after being off and on, a webhook gets no earlier event, not even one queu
   const org = await webhookOrganization(database, url);
   const { id } = await org.register("https://receiver.test/");
   const change = (active: boolean) => org.api("PATCH", `/${id}`, { active });
-  // As after a first attempt that failed.
+  // Imitates a failed first attempt.
   const queue = (delivery_id: string) =>
     database.db.query(
       `insert into deliveries (org_id, delivery_id, webhook_id, event_id, event_type, body, status, attempts, outcomes, due_at, created_at)
