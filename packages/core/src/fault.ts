@@ -2,10 +2,10 @@ import type { ErrorCode, ProblemCode, RefusalCode, TokenProblem } from "@counter
 
 export type { ErrorCode } from "@countersign/contract";
 
-/** One element of `error.details`; a 400 gives `{path, code, message}` with a JSON Pointer in `path`. */
+/** One element of `error.details`. For a 400: `{path, code, message}` with a JSON Pointer. */
 export type FaultDetail = Readonly<Record<string, unknown>>;
 
-/** Further parts of a fault. `internal` is only for the log and never reaches the caller. */
+/** `internal` is only logged and never reaches the caller. */
 export interface FaultOptions {
   readonly details?: readonly FaultDetail[];
   readonly internal?: unknown;
@@ -14,9 +14,8 @@ export interface FaultOptions {
 }
 
 /**
- * A refusal that the service reports to the caller. Outcomes of the domain are values, and broken invariants are plain errors.
- * Only the HTTP layer turns the code into a status.
- *
+ * A refusal reported to the caller. Only the HTTP layer turns the code into a status. Domain outcomes are values;
+ * broken invariants are plain errors.
  */
 export class Fault extends Error {
   readonly code: ErrorCode;
@@ -34,7 +33,7 @@ export class Fault extends Error {
   }
 }
 
-/** A refusal for one reason, at one place of what was sent: a JSON Pointer, "" for the whole. */
+/** `path`: a JSON Pointer; "" for the whole input. */
 export function faultAt(
   code: ErrorCode,
   path: string,

@@ -1,33 +1,31 @@
 const timestampPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
-/** Microseconds in one second; every time in core is a whole number of microseconds since 1970 (safe until 2255). */
+/** Times in core are whole microseconds since 1970 (safe until 2255). */
 export const us_per_second = 1_000_000;
 
 const seconds_per_day = 86_400;
 
 /**
- * How far a clock is ahead of another one at least; negative: behind. The other clock was read at some moment of the round trip, so the
- * time of that trip is never counted as a difference. All in one unit.
+ * Returns by how much a clock is at least ahead of another one, or negative if behind. `read` is the other clock's
+ * time, read during the round trip from `asked` to `answered`. The trip itself never counts as a difference. All in one
+ * unit.
  */
 export function aheadAtLeast(asked: number, read: number, answered: number): number {
   return asked > read ? asked - read : Math.min(0, answered - read);
 }
 
-/** Microseconds in an hour. */
 export const us_per_hour = 3_600_000_000;
 
-/** Microseconds in a day of 24 hours. */
 export const us_per_day: number = seconds_per_day * us_per_second;
 
 const seconds_min = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const seconds_max = Date.parse("9999-12-31T23:59:59Z") / 1000;
 
 /**
- * The microseconds since 1970 that an RFC 3339 date-time names, or null for anything else. A day that the calendar does
- * not have (30 February) is null, not the day after; so is a moment outside of the years 0000 to 9999 of UTC, which
- * RFC 3339 cannot write in UTC. Digits beyond the sixth are cut; a leap second counts as the last
- * microsecond of its minute, and second 60 of any minute but the last of a day in UTC is null (RFC 3339 §5.7).
+ * Parses an RFC 3339 date-time to microseconds since 1970. Returns null for anything else, for dates not in the
+ * calendar, and outside the years 0000 to 9999 UTC. Truncates digits beyond the sixth. A leap second counts as the last
+ * microsecond of its minute, and is only valid at the end of a UTC day (RFC 3339 §5.7).
  */
 export function parseTimestampUs(text: string): number | null {
   const match = timestampPattern.exec(text);
@@ -46,18 +44,18 @@ export function parseTimestampUs(text: string): number | null {
   const offset = (offsetHours * 60 + offsetMinutes) * (sign === "-" ? -60 : 60);
   const seconds = midnight.getTime() / 1000 + h * 3600 + m * 60 + Math.min(s, 59) - offset;
   if (seconds < seconds_min || seconds > seconds_max) return null;
-  // From year 0000 on, because `%` keeps the sign.
+  // Relative to year 0000, because `%` keeps the sign.
   if (s === 60 && (seconds - seconds_min) % seconds_per_day !== seconds_per_day - 1) return null;
   const micros = s === 60 ? us_per_second - 1 : Number((fraction ?? "").slice(0, 6).padEnd(6, "0"));
   return seconds * us_per_second + micros;
 }
 
-/** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
+/** True if `now` is at or after `moment`, both RFC 3339. Throws for invalid timestamps. */
 export function isReached(moment: string, now: string): boolean {
   return timestampUs(now) >= timestampUs(moment);
 }
 
-/** Returns the microseconds since 1970 of a timestamp that the service wrote. Throws for any other text. */
+/** Parses a timestamp of the service to microseconds since 1970. Throws RangeError otherwise. */
 export function timestampUs(time: string): number {
   const at_us = parseTimestampUs(time);
   if (at_us === null) throw new RangeError(`${time} is no timestamp`);
@@ -67,8 +65,7 @@ export function timestampUs(time: string): number {
 const isoTimePattern = /^(.{10}[Tt]\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(?:[Zz]|([+-]\d{2})(?::?(\d{2}))?)$/;
 
 /**
- * As `parseTimestampUs`, and also in what else ISO 8601 allows and common libraries write: without seconds (`T10:00Z`), and
- * with an offset of `+0530` or `+05`. The zone must be there.
+ * Also accepts common ISO 8601 forms: without seconds (`T10:00Z`) and offsets `+0530` or `+05`. The zone is required.
  */
 export function parseIsoTimeUs(text: string): number | null {
   const at_us = parseTimestampUs(text);
@@ -79,7 +76,7 @@ export function parseIsoTimeUs(text: string): number | null {
   return parseTimestampUs(`${minute}${seconds}${hours === undefined ? "Z" : `${hours}:${minutes}`}`);
 }
 
-/** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. */
+/** RFC 3339 in UTC with six fractional digits and `Z`. */
 export function formatTimestampUs(at_us: number): string {
   const second = Math.floor(at_us / us_per_second);
   const day = Math.floor(second / seconds_per_day);
@@ -94,10 +91,7 @@ export function formatTimestampUs(at_us: number): string {
   return `${last_date}${minutes[minute]}${seconds[second_of_day - minute * 60]}${thousands[millis]}${thousands[micros - millis * 1000]}Z`;
 }
 
-/**
- * The last day that was formatted, and its text up to the time. The parts of the time are looked up: a decision has two times, now and
- * until when it holds, and `toISOString` for each of them was 1.6 µs of it.
- */
+/** Caches the last formatted day and looks up the time parts, because `toISOString` took 1.6 µs per decision. */
 let last_day = Number.NaN;
 let last_date = "";
 const minutes = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`);
@@ -110,7 +104,7 @@ function digits(value: number, length: number): string {
 
 const durationPattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
 
-/** The seconds that a duration such as `90s`, `15m`, `4h`, `7d` or `1h30m` names, or null for anything else. */
+/** Parses durations such as `90s`, `15m`, `4h`, `7d` or `1h30m`. Null for anything else. */
 export function parseDurationSeconds(text: string): number | null {
   const match = durationPattern.exec(text);
   if (match === null || text === "") return null;

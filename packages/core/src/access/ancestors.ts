@@ -1,16 +1,15 @@
-/** The agents above an agent. Source: docs/decisions/0043. */
+/** Finds the agents above an agent (docs/decisions/0043-agents.md). */
 import { foldName } from "@countersign/contract";
 import type { Ancestor, MergedFacts } from "../facts/merge.ts";
 
-/** Registered parents: the folded id of an agent, and its parent's id as it is registered. */
+/** Folded agent id to its parent's registered id. */
 export type Parents = ReadonlyMap<string, string>;
 
-/** An agent above another one, and who says so. */
 export type Superior = Pick<Ancestor, "id" | "source">;
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Returns the registered agents above an agent, the nearest first. */
+/** Nearest first. */
 export function registeredAbove(parents: Parents, agent_id: string): readonly string[] {
   if (parents.size === 0) return none;
   const above: string[] = [];
@@ -24,9 +23,8 @@ export function registeredAbove(parents: Parents, agent_id: string): readonly st
 }
 
 /**
- * Returns the agents above the one that acts, the nearest first. `chain` is the delegation chain of a verified token, whose last member
- * acts; anything else is none. The agents that the chain and the register have win over the submitted parent. Each of these agents
- * is followed by those that are registered above it.
+ * Returns the superiors of the acting agent, nearest first. `chain` is the delegation chain of a verified token, which
+ * ends with the acting agent. Chain and register win over the submitted parent.
  */
 export function superiorsOf(
   parents: Parents,
@@ -47,7 +45,7 @@ export function superiorsOf(
   return [...found.values()];
 }
 
-/** Returns the facts as if `to` acted in place of `from`: if `from` is the authenticated agent, `to` is. */
+/** Replaces the authenticated agent `from` by `to`. */
 export function authenticatedAs(facts: MergedFacts, from: string, to: string): MergedFacts {
   const { identity } = facts;
   if (identity?.values["authenticated_agent_id"] !== from) return facts;

@@ -1,10 +1,10 @@
-/** What an API key is bound to. Source: docs/decisions/0041. */
+/** Restrictions of an API key (docs/decisions/0041-keys-that-bind.md). */
 import { foldName, type KeyBindings } from "@countersign/contract";
 import ipaddr from "ipaddr.js";
 import { type Parents, registeredAbove } from "./ancestors.ts";
 import { isTrusted, type NetworkList, networkList } from "./client-ip.ts";
 
-/** The bindings of one key, prepared for look-ups. Null: not bound in this way. */
+/** Null: unrestricted. */
 export interface Bindings {
   readonly membranes: ReadonlySet<string> | null;
   /** Folded names. */
@@ -13,7 +13,7 @@ export interface Bindings {
   readonly forbid_shadow: boolean;
 }
 
-/** Prepares the bindings of a key. Null: it is unbound. */
+/** Null: an unrestricted key. */
 export function bindingsOf(stored: KeyBindings | null): Bindings | null {
   if (stored === null) return null;
   const { membrane_ids, agent_ids, source_cidrs, forbid_shadow } = stored;
@@ -25,12 +25,11 @@ export function bindingsOf(stored: KeyBindings | null): Bindings | null {
   };
 }
 
-/** Whether the bindings allow this membrane. */
 export function allowsMembrane(bindings: Bindings | null, membrane_id: string): boolean {
   return bindings?.membranes?.has(membrane_id) ?? true;
 }
 
-/** Whether the bindings allow this agent, however its name is spelled: they name it, or an agent that is registered above it. */
+/** Includes other spellings, and agents registered below the named ones. */
 export function allowsAgent(bindings: Bindings | null, agent_id: string, parents: Parents): boolean {
   const agents = bindings?.agents ?? null;
   return (
@@ -38,7 +37,6 @@ export function allowsAgent(bindings: Bindings | null, agent_id: string, parents
   );
 }
 
-/** Whether the bindings allow a client at this address. A text that is no address is in no network. */
 export function allowsSource(bindings: Bindings | null, client_ip: string): boolean {
   const networks = bindings?.networks ?? null;
   return networks === null || isTrusted(client_ip, networks);
@@ -47,8 +45,7 @@ export function allowsSource(bindings: Bindings | null, client_ip: string): bool
 const cidrForm = /^([\d.]+|[\da-f:.]+:[\da-f:.]*)(?:\/(0|[1-9]\d{0,2}))?$/i;
 
 /**
- * Reads a network and returns its one spelling, with its prefix: `10.0.0.7` is `10.0.0.7/32`, and a network of IPv4 addresses mapped
- * into IPv6 is an IPv4 network. Otherwise returns what is wrong, as advice.
+ * Normalizes a network: `10.0.0.7` becomes `10.0.0.7/32`, and IPv4 mapped into IPv6 becomes IPv4. Else returns advice.
  */
 export function readCidr(text: string): { readonly cidr: string } | { readonly problem: string } {
   const example = "Send an IPv4 or IPv6 network such as 10.1.0.0/16 or 2001:db8::/32, or one address.";

@@ -1,12 +1,10 @@
-/** Whose request it is when no key says so: the client's address, as far as the socket and declared proxies prove it. */
 import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Networks of one kind: the proxies whose X-Forwarded-For is believed, for example. */
 export type NetworkList = readonly (readonly [network: Address, prefix_bits: number])[];
 
-/** Reads CIDRs (`10.0.0.0/8`, `fd00::/8`) or single addresses. Throws Error on anything else. */
+/** Accepts CIDRs and single addresses. Throws Error otherwise. */
 export function networkList(cidrs: readonly string[]): NetworkList {
   return cidrs.map((cidr) => {
     if (cidr.includes("/")) return ipaddr.parseCIDR(cidr);
@@ -15,13 +13,12 @@ export function networkList(cidrs: readonly string[]): NetworkList {
   });
 }
 
-/** The prefix of NAT64 for everybody (RFC 6052), and the one that networks choose theirs from (RFC 8215). */
+/** NAT64: RFC 6052 and RFC 8215. */
 const nat64 = networkList(["64:ff9b::/96", "64:ff9b:1::/48"]);
 
 /**
- * The client's address: the peer of the socket, or, while the hops to the right are trusted proxies, the one that the
- * last trusted proxy saw. What stands further left was written by strangers and proves nothing.
- * `peer` null: not an internet socket; gives "unknown".
+ * Returns the peer, or the address that the last trusted proxy saw. Addresses further left in X-Forwarded-For are
+ * unproven. `peer` null: not an internet socket; gives "unknown".
  */
 export function clientIp(peer: string | null, forwarded_for: string | undefined, trust: NetworkList): string {
   if (peer === null) return "unknown";
@@ -40,8 +37,8 @@ export function clientIp(peer: string | null, forwarded_for: string | undefined,
 }
 
 /**
- * Returns the name under which an address has its budget: IPv4 as it is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64
- * the last 32 bits are a client's IPv4 address, so each address has a budget of its own there.
+ * Rate limit key: IPv4 as is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64 the full address counts,
+ * because it contains the client's IPv4 address.
  */
 export function clientNetwork(ip: string): string {
   const address = parsed(ip);
@@ -58,20 +55,20 @@ export function isLoopback(ip: string): boolean {
   return parsed(ip)?.range() === "loopback";
 }
 
-/** Whether an address is in one of the networks; one of another kind is in none. */
+/** False for another address family. */
 export function isWithin(address: Address, networks: NetworkList): boolean {
   return networks.some(
     ([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never),
   );
 }
 
-/** Whether an address, given as text, is one of the declared proxies; what is no address is none. */
+/** False if the text is no address. */
 export function isTrusted(ip: string, trust: NetworkList): boolean {
   const address = parsed(ip);
   return address !== null && isWithin(address, trust);
 }
 
-/** IPv4-mapped addresses (what a dual-stack socket shows) become IPv4; zone ids are dropped; null: not an address. */
+/** Converts IPv4-mapped addresses to IPv4 and drops zone ids. */
 function parsed(ip: string): Address | null {
   try {
     return ipaddr.process(ip.replace(/%.*$/, ""));

@@ -33,8 +33,8 @@ test.each(vectors.sequences)("recorded sequence: $name", ({ limit, steps }) => {
 type Asked = "take" | "look" | "refund";
 
 /**
- * The definition, word for word: all counted times, filtered anew at every step. A refund takes back one request that was
- * let in, the `which`-th of those not taken back yet, whether or not it still counts.
+ * Reference implementation. A refund takes back the `which`-th accepted request not yet refunded, even if it has
+ * expired.
  */
 function byDefinition(steps: readonly { gap_ms: number; asked: Asked; which: number; limit: number }[]) {
   let now = 1_767_225_600_000;
@@ -147,7 +147,7 @@ describe("RateWindow", () => {
     };
     const before = heap();
     for (let ms = 0; ms < 60_000; ms++) for (let i = 0; i < 100; i++) window.take(limit, ms);
-    // One number per request would be 48 MB.
+    // One number per request would need 48 MB.
     expect(heap() - before).toBeLessThan(8_000_000);
     expect(window.take(limit, 59_999)).toMatchObject({ allowed: false, remaining: 0, retry_after: 1 });
     expect(window.take(limit, 60_000)).toMatchObject({ allowed: true, remaining: 99 });

@@ -1,36 +1,30 @@
 /**
- * The exact sliding log: a request at time t counts during [t, t + 60 s). Not an approximation: two fixed windows let up
- * to twice the limit through in 60 s (measured with a limit of 120: 191 at random, 239 when aimed at).
+ * Exact sliding log: a request at time t counts during [t, t + 60 s). Two fixed windows would allow up to twice the
+ * limit.
  *
- * Time is whole milliseconds, so the log holds one entry per millisecond with the number of requests in it: at most
- * 60,000 entries however high the limit is (6,000,000 a minute costs under 1 MB), and 1 entry for the first request.
+ * The log has one entry per millisecond with requests: at most 60,000, below 1 MB. The ring's length is a power of two
+ * and doubles when full. An entry refunded to 0 stays until the head passes it.
  *
- *      head                    tail
- *   ┌───┬───┬───┬───┬───┬───┬───┬───┐   a ring whose length is a power of two and doubles when full;
- *   │   │ 3 │ 1 │ 0 │ 7 │   │   │   │   an entry refunded to 0 stays until the head passes it
- *   └───┴───┴───┴───┴───┴───┴───┴───┘
- *
- * Source: contract §8 rules 1, 6, 7, 8.
+ * Source: spec §8 rules 1, 6, 7, 8.
  */
 import { limits } from "@countersign/contract";
 
 const window_ms = limits.rate_window_seconds * 1000;
 
-/** What a request learns about its budget. */
 export interface RateTake {
   readonly allowed: boolean;
   readonly limit: number;
-  /** Requests left in the window after this one. */
+  /** Requests left after this one. */
   readonly remaining: number;
-  /** Unix second at which the oldest counted request leaves the window (nothing counted: one window from now). */
+  /** When the oldest counted request leaves the window. If none counts, one window from now. */
   readonly reset_unix: number;
-  /** Seconds until that same instant, at least 1. A refused caller that waits so long is allowed. */
+  /** Until `reset_unix`, at least 1. A caller that waits this long is allowed. */
   readonly retry_after: number;
-  /** The millisecond under which the request was counted; what `refund` needs. */
+  /** Input of `refund`. */
   readonly at_ms: number;
 }
 
-/** What a log says when it is asked: how many requests count, and when the one was made whose leaving frees capacity. */
+/** `freeing_ms`: time of the request whose expiry frees capacity. */
 export interface RateCount {
   readonly allowed: boolean;
   readonly limit: number;
@@ -40,7 +34,7 @@ export interface RateCount {
   readonly now_ms: number;
 }
 
-/** The answer that follows from a count, for logs kept here and elsewhere alike. */
+/** Also used for logs kept elsewhere. */
 export function rateTake({ allowed, limit, counted, freeing_ms, at_ms, now_ms }: RateCount): RateTake {
   const frees_ms = freeing_ms + window_ms;
   return {
@@ -53,7 +47,7 @@ export function rateTake({ allowed, limit, counted, freeing_ms, at_ms, now_ms }:
   };
 }
 
-/** The requests of one caller in one category. Grows with use, never shrinks: drop it when `idle`. */
+/** One caller, one category. Never shrinks, so drop it when `idle`. */
 export class RateWindow {
   #times: number[] = [0];
   #counts: number[] = [0];
@@ -62,7 +56,7 @@ export class RateWindow {
   #counted = 0;
   #newest_ms = 0;
 
-  /** Counts a request at `now_ms` unless `limit` requests already count; a refused request is not counted. */
+  /** Counts only allowed requests. */
   take(limit: number, now_ms: number): RateTake {
     const at_ms = this.#advance(now_ms);
     const allowed = this.#counted < limit;
@@ -70,16 +64,15 @@ export class RateWindow {
     return this.#answer(allowed, limit, at_ms);
   }
 
-  /** What `take` would say, the request itself left out of the count. */
   look(limit: number, now_ms: number): RateTake {
     const at_ms = this.#advance(now_ms);
     return this.#answer(this.#counted < limit, limit, at_ms);
   }
 
-  /** Takes back one request counted at `at_ms`, and says what the budget is then. Nothing happens if it has aged out. */
+  /** Does nothing if the request has expired. */
   refund(limit: number, at_ms: number, now_ms: number): RateTake {
     const current_ms = this.#advance(now_ms);
-    // Newest first: most refunds follow their request by milliseconds.
+    // Most refunds follow their request by milliseconds.
     for (let entry = this.#entries - 1; entry >= 0; entry--) {
       const slot = this.#slot(entry);
       const time = this.#times[slot] as number;
@@ -93,7 +86,6 @@ export class RateWindow {
     return this.#answer(true, limit, at_ms, current_ms);
   }
 
-  /** True when nothing counts any more at `now_ms`: the window may be forgotten. */
   idle(now_ms: number): boolean {
     return this.#counted === 0 || this.#newest_ms + window_ms <= now_ms;
   }
@@ -103,9 +95,8 @@ export class RateWindow {
   }
 
   /**
-   * Drops what has aged out. Time does not run backwards here: an earlier `now_ms` counts as the newest one seen. One that is
-   * earlier by more than a window is of a clock that was far ahead: nothing would age out until it had caught up, so the log
-   * begins anew.
+   * An earlier `now_ms` counts as the newest seen. If it is earlier by more than a window, a clock was far ahead, and
+   * the log restarts.
    */
   #advance(now_ms: number): number {
     if (now_ms < this.#newest_ms - window_ms) {
@@ -117,7 +108,7 @@ export class RateWindow {
     return this.#newest_ms;
   }
 
-  /** Drops entries up to and including `last_ms`, and emptied ones before the first that counts. */
+  /** Also drops empty entries at the head. */
   #dropUntil(last_ms: number): void {
     while (this.#entries > 0) {
       const count = this.#counts[this.#head] as number;
@@ -161,10 +152,7 @@ export class RateWindow {
     });
   }
 
-  /**
-   * When the request was made whose leaving frees capacity: the oldest. Only where the limit was lowered below what is
-   * already counted it is a later one; the caller would otherwise come back too early.
-   */
+  /** The oldest request, or a later one after the limit was lowered. */
   #freeing(limit: number, now_ms: number): number {
     let needed = this.#counted - limit + 1;
     for (let entry = 0; entry < this.#entries; entry++) {

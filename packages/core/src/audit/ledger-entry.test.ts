@@ -1,4 +1,4 @@
-/** The format of ledger entries. Python's json and hashlib computed the leaves and hashes of these examples. */
+/** Expected hashes were computed with Python's json and hashlib. */
 import { describe, expect, test } from "vitest";
 import {
   type ChangeHeader,

@@ -1,4 +1,3 @@
-/** The examples of decision 0030 are what the program computes. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../values/canonical-json.ts";

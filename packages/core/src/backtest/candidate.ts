@@ -3,22 +3,17 @@ import { type PackRules, packSources } from "../packs/pack-sources.ts";
 import type { PolicySource } from "../policy/compile.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 
-/** The changes that a backtest tries, as plain data. Omitted members stay as they were at each decision. */
+/** Omitted members stay as recorded. */
 export interface Candidate {
-  /** Policies, live. Each replaces the organization's own policy of its name, or is added. Names are unique. */
+  /** Unique names. Each replaces the organization's policy of its name or is added. */
   readonly policies?: readonly PolicyDocument[] | undefined;
-  /** Replaces the membrane's packs. */
   readonly packs?: readonly string[] | undefined;
-  /** Each threshold replaces the membrane's. */
   readonly thresholds?: Partial<MembraneSettings["thresholds"]> | undefined;
-  /** Names of policies to remove: the organization's own or those of packs. */
+  /** Includes names of packs' policies. */
   readonly without?: readonly string[] | undefined;
 }
 
-/**
- * Returns the policies of a set, those of the membrane's packs and the organization's own, with the candidate's
- * changes.
- */
+/** Applies the candidate to the policies of packs and organization. */
 export function sourcesWith(
   packs: PackRules,
   membrane: { readonly packs: readonly string[]; readonly rules_off?: readonly string[] },
@@ -30,7 +25,7 @@ export function sourcesWith(
   const ids = new Map(own.map((each) => [each.document.metadata.name, each.policy_id]));
   const added = (candidate.policies ?? []).map((document): PolicySource => {
     const { name } = document.metadata;
-    // The id of the policy that it replaces, so that a recorded override of that policy applies here, too.
+    // Keeps the id, so recorded overrides still apply.
     return { policy_id: ids.get(name) ?? `pol_candidate ${name}`, version: 0, document, mode: "live" };
   });
   const replaced = new Set(added.map((each) => each.document.metadata.name));
@@ -39,7 +34,6 @@ export function sourcesWith(
   return [...base, ...kept, ...added].filter((each) => !left_out.has(each.document.metadata.name));
 }
 
-/** Returns the membrane with the candidate's thresholds, or unchanged if there are none. */
 export function membraneWith<M extends MembraneSettings>(membrane: M, candidate: Candidate | null): M {
   if (candidate?.thresholds === undefined) return membrane;
   return { ...membrane, thresholds: { ...membrane.thresholds, ...candidate.thresholds } };

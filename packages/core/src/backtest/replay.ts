@@ -7,34 +7,30 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { type BareReason, bareReasons } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 
-/** A recorded intent, with all inputs of another decision on it except the policies. */
 export interface RecordedIntent {
   readonly intent: DecidableIntent;
   readonly attested: boolean;
   readonly facts: MergedFacts;
   readonly mode: PipelineMode;
-  /** The time of the recorded decision. */
+  /** Time of the recorded decision. */
   readonly now_us: number;
-  /** The names that the spent override covers; null if no override was spent. */
+  /** Names covered by the spent override. */
   readonly lifts: readonly string[] | null;
-  /**
-   * The freezes that affected the recorded decision. A candidate does not change them, so they affect the new decision,
-   * too.
-   */
+  /** They also affect the new decision. */
   readonly freezes: readonly StandingFreeze[];
 }
 
-/** The new decision on a recorded intent. Most are only counted, so reasons are computed on demand. */
+/** Reasons are lazy, because most decisions are only counted. */
 export interface ReplayedDecision {
   readonly verdict: Verdict;
-  /** The type is the one of the membrane's catalogue, if the catalogue has the verb. */
+  /** The catalogue's type, if it has the verb. */
   readonly action: { readonly type: string; readonly verb: string };
-  /** One entry for each reason, without redacted texts. */
+  /** Without redacted texts. */
   readonly bare_reasons: () => readonly BareReason[];
   readonly reasons: () => readonly Reason[];
 }
 
-/** Decides a recorded intent again, at its own time and on its own facts. */
+/** Uses the recorded time and facts. */
 export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },
@@ -57,7 +53,7 @@ function replayed(concluded: Concluded): ReplayedDecision {
     bare_reasons() {
       const bare = bareReasons(concluded);
       if (!redacts(concluded) || bare.every(({ unknown }) => unknown.length === 0)) return bare;
-      // A path may contain a redacted text, but the reasons do not.
+      // Paths may contain redacted texts; those of the reasons do not.
       return reasons().map(({ policy, effect, unknown_facts }) => ({
         policy,
         effect,

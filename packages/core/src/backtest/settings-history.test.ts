@@ -15,7 +15,6 @@ const history = new SettingsHistory(
   [
     change(0, "membrane_created", { membrane }),
     activated(1, 1),
-    // Three changes between the decisions of epoch 1 and those of epoch 4.
     change(4, "membrane_changed", { membrane_id: "mem_1", packs: [] }),
     activated(4, 2, "shadow"),
     change(4, "membrane_changed", { membrane_id: "mem_1", default_verdict: "block" }),

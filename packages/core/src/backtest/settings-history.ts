@@ -1,10 +1,9 @@
-/** Reconstructs the settings of membranes and policies at each decision from the organization's audit trail. */
+/** Reconstructs settings from the audit trail. */
 import type { Membrane } from "@countersign/contract";
 
 /**
- * One row of the trail that changed the settings of decisions, in the order of the trail. `from_epoch` is the policy
- * epoch of the first decision committed after it. The change affected all decisions of that epoch and later ones, and
- * no earlier ones. If no decision followed, it is the current epoch.
+ * In trail order. The change affects epochs from `from_epoch` on: the policy epoch of the first later decision, or else
+ * the current one.
  */
 export interface SettingsChange {
   readonly type: string;
@@ -12,7 +11,6 @@ export interface SettingsChange {
   readonly from_epoch: number;
 }
 
-/** The types of rows that change settings. */
 export const settingsChangeTypes = [
   "membrane_created",
   "membrane_changed",
@@ -22,7 +20,6 @@ export const settingsChangeTypes = [
   "policy_retired",
 ] as const;
 
-/** A policy version in force. */
 interface VersionInForce {
   readonly policy_id: string;
   readonly version: number;
@@ -30,32 +27,27 @@ interface VersionInForce {
   readonly name: string;
 }
 
-/** The settings of the decisions of one or more epochs. */
 export interface SettingsThen {
-  /** Identifies an era: the number of earlier changes. */
+  /** The number of earlier changes. */
   readonly era: number;
   readonly membranes: ReadonlyMap<string, Membrane>;
-  /** The policies by id. */
   readonly policies: readonly VersionInForce[];
 }
 
 const eras_kept = 32;
 
-/**
- * The settings at any policy epoch. Created once for a backtest. A read is cheap if its epoch is near the previous one.
- */
+/** Reads near the previous epoch are cheap. */
 export class SettingsHistory {
   readonly policy_epoch: number;
   private readonly changes: readonly SettingsChange[];
   private readonly kept = new Map<number, SettingsThen>();
 
-  /** `policy_epoch` is the current one. Settings of later decisions may be missing in this history. */
+  /** The current epoch. Later settings may be missing. */
   constructor(changes: readonly SettingsChange[], policy_epoch: number) {
     this.changes = changes;
     this.policy_epoch = policy_epoch;
   }
 
-  /** Returns the settings of a decision of this policy epoch. */
   at(policy_epoch: number): SettingsThen {
     const era = this.eraOf(policy_epoch);
     const known = this.kept.get(era);
@@ -66,7 +58,7 @@ export class SettingsHistory {
     return made;
   }
 
-  /** Returns the number of earlier changes. Epochs never decrease along the trail. */
+  /** Epochs never decrease along the trail. */
   private eraOf(policy_epoch: number): number {
     let low = 0;
     let high = this.changes.length;

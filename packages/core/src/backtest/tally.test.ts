@@ -52,7 +52,6 @@ describe("the tally", () => {
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve" }))).toBe(1);
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "block" }))).toBe(0);
     expect(agreement(replayed(1, "escalate", "block", { ruled: "block" }))).toBe(1);
-    // An approval with changes counts as an approval.
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve_modified" }))).toBe(1);
     expect(agreement(replayed(1, "escalate", "approve_modified", { ruled: "approve" }))).toBe(1);
     expect(

@@ -10,29 +10,26 @@ import { strictness } from "../deciding/decision.ts";
 import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
-/** One replayed intent. */
 export interface Replayed {
   readonly intent_id: string;
   readonly agent_id: string;
-  /** The time of the recorded decision. */
+  /** Time of the recorded decision. */
   readonly at_us: number;
   readonly mode: string;
   readonly recorded: Verdict;
   readonly decision: ReplayedDecision;
-  /** The ruling of a reviewer, or of the person who overrode the block; null if there was none. */
+  /** By a reviewer or the overriding person. */
   readonly ruled: Outcome | null;
 }
 
-/** The figures of a backtest, without its id and time. */
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
-/** Parts the path of a fact from its assurance. */
 const separator = "\0";
 
-/** The most paths that are counted. An index in a path may be computed, so paths alone are not bounded. */
+/** Computed indexes make the number of paths unbounded. */
 const paths_max = 10_000;
 
-/** The counts of a tally, as plain data that may cross threads. */
+/** May cross threads. */
 export interface TallyCounts {
   readonly evaluated: number;
   readonly met: number;
@@ -45,7 +42,7 @@ export interface TallyCounts {
   readonly flips: Backtest["flips"];
   readonly not_reproduced: Backtest["not_reproduced"]["intents"];
   readonly policies: ReadonlyMap<string, { readonly fired: number; readonly decisive: number }>;
-  /** By path; a fact of too little assurance by path and assurance. */
+  /** Key: path, plus assurance if it was too low. */
   readonly paths: ReadonlyMap<string, number>;
 }
 
@@ -53,7 +50,7 @@ function newestFirst(a: { readonly intent_id: string }, b: { readonly intent_id:
   return a.intent_id < b.intent_id ? 1 : -1;
 }
 
-/** Counts the results of a backtest. Its size is bounded for any number of intents. */
+/** Counts backtest results in bounded memory. */
 export class Tally {
   evaluated = 0;
   private readonly tried_candidate: boolean;
@@ -74,7 +71,6 @@ export class Tally {
     this.tried_candidate = tried_candidate;
   }
 
-  /** Adds up the counts of several tallies of one backtest. */
   static joined(tried_candidate: boolean, counts: readonly TallyCounts[]): Tally {
     const joined = new Tally(tried_candidate);
     for (const each of counts) joined.join(each);
@@ -83,7 +79,6 @@ export class Tally {
     return joined;
   }
 
-  /** Returns all counts as plain data. */
   counts(): TallyCounts {
     const { evaluated, met, not_met, flips_total, rulings, agreed, escalations } = this;
     const { transitions, flips, not_reproduced, policies, paths } = this;
@@ -122,7 +117,6 @@ export class Tally {
     this.not_reproduced.push(...other.not_reproduced);
   }
 
-  /** Counts a replayed intent. */
   add(replayed: Replayed): void {
     const { recorded: from, decision, mode, ruled } = replayed;
     const to = decision.verdict;
@@ -147,21 +141,17 @@ export class Tally {
     }
   }
 
-  /** Counts an intent that cannot be replayed as recorded, with the reason. */
   addUnreplayed(intent_id: string, recorded: Verdict, because: NotReproducedBecause): void {
     this.evaluated += 1;
     this.miss(intent_id, recorded, null, because);
   }
 
-  /**
-   * Returns the listed flips to an approval since the last call. The new decision does not explain them, so the caller adds the
-   * policies of the recorded verdict.
-   */
+  /** Flips to an approval since the last call. The caller adds the policies of the recorded verdict. */
   takeUnexplained(): Backtest["flips"] {
     return this.unexplained.splice(0);
   }
 
-  /** Returns the figures. `days_us` is the length of the replayed part of the window in microseconds. */
+  /** `days_us`: replayed window in microseconds. */
   figures(days_us: number): BacktestFigures {
     const days = Math.max(days_us, 1) / us_per_day;
     const perDay = (count: number) => Number((count / days).toPrecision(6));
@@ -195,7 +185,7 @@ export class Tally {
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
     for (const { policy, effect, unknown } of all) {
-      // A policy may give a second reason for the modified action. It is counted once.
+      // A policy with two reasons counts once.
       const again: boolean = counted?.has(policy) ?? false;
       if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
       const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };
@@ -233,7 +223,6 @@ export class Tally {
   }
 }
 
-/** Returns the fact of a key of `TallyCounts.paths`. */
 function unknownFact(key: string): { readonly path: string; readonly assurance?: Assurance } {
   const [path = "", assurance] = key.split(separator);
   return assurance === undefined ? { path } : { path, assurance: assurance as Assurance };

@@ -6,33 +6,30 @@ import { type FactPath, factPath } from "../policy/fact-paths.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
 
-/** A place that may be changed: a parameter of the action, or one fact. */
 export type ChangePlace =
   | { readonly kind: "param"; readonly path: string; readonly names: readonly string[] }
   | { readonly kind: "fact"; readonly path: string; readonly names: readonly string[]; readonly fact: FactPath };
 
-/** One change and its place. Of several change sets of one size the set with the lowest total `rank` comes first. */
+/** Among sets of equal size, lower total `rank` comes first. */
 export interface PlacedChange {
   readonly place: ChangePlace;
   readonly change: ApprovalChange;
   readonly rank: number;
-  /** The change in canonical JSON, by which sets are compared and sorted. */
+  /** Canonical JSON for comparing and sorting. */
   readonly text: string;
 }
 
-/** Returns a change at its place. */
 export function placedChange(place: ChangePlace, change: ApprovalChange, rank: number): PlacedChange {
   return { place, change, rank, text: canonicalJson(change) };
 }
 
-/** Returns the key of a set of changes. */
 export function textOf(changes: readonly PlacedChange[]): string {
   return changes.map(({ text }) => text).join(",");
 }
 
 const names_max = 4;
 
-/** Returns the place at these names. Null if it may not be changed, such as a claim that an agent may not make. */
+/** Null for a place that may not change, such as a claim that an agent may not make. */
 export function placeOf(names: readonly string[]): ChangePlace | null {
   if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
   if (names.includes("__proto__")) return null;
@@ -44,7 +41,7 @@ export function placeOf(names: readonly string[]): ChangePlace | null {
   return fact === null ? null : { kind: "fact", path, names: rest, fact };
 }
 
-/** Returns the value at a place, or undefined. Null counts as a value. */
+/** Null is a value. */
 export function standsAt(place: ChangePlace, content: Content | null, facts: MergedFacts): unknown {
   const found =
     place.kind === "param"
@@ -53,11 +50,7 @@ export function standsAt(place: ChangePlace, content: Content | null, facts: Mer
   return found === nothing ? undefined : found;
 }
 
-/**
- * Returns the input with these changes: parameters set or removed, and facts that are true now, with this assurance at least.
- * Null if a change cannot be made
- * because a value above its place is not an object.
- */
+/** Facts are set as of now, with at least this assurance. Null if a parent of a place is not an object. */
 export function applyChanges(
   input: DecideInput,
   changes: readonly PlacedChange[],
@@ -76,7 +69,7 @@ export function applyChanges(
   return { ...input, intent, facts };
 }
 
-/** Returns how many members these changes copy: those of every object on the way to each changed parameter. */
+/** Counts copied members: all of each object on the path to a changed parameter. */
 export function copiedFor({ intent }: DecideInput, changes: readonly PlacedChange[]): number {
   let count = 0;
   for (const { place } of changes) {

@@ -3,14 +3,14 @@ import type { CompiledPolicy } from "../policy/compile.ts";
 import { declareVariables } from "../policy/expressions.ts";
 import { type ChangePlace, placeOf } from "./change.ts";
 
-/** A condition, split at `&&`, `||`, `!` and `?:`. A policy's variables are replaced by their expressions. */
+/** Split at `&&`, `||`, `!` and `?:`, with variables expanded. */
 export type Condition =
   | { readonly kind: "leaf"; readonly program: Program; readonly clues: readonly Clue[] }
   | { readonly kind: "not"; readonly of: Condition }
   | { readonly kind: "all" | "any"; readonly of: readonly Condition[] }
   | { readonly kind: "if"; readonly test: Condition; readonly yes: Condition; readonly no: Condition };
 
-/** A place that a leaf reads, and what the expression around it says about suitable values. */
+/** A place read by a leaf, with a hint at suitable values. */
 export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "truth" | "presence" }
   | { readonly kind: "bound"; readonly side: "at_most" | "at_least"; readonly other: Program }
@@ -20,7 +20,6 @@ export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "argument"; readonly of: string }
 );
 
-/** The conditions of one policy, or null if it has none. */
 export interface PolicyConditions {
   readonly when: Condition | null;
   readonly require: Condition | null;
@@ -28,7 +27,7 @@ export interface PolicyConditions {
 
 const known = new WeakMap<CompiledPolicy, PolicyConditions>();
 
-/** Returns the conditions of a policy. They are split at the first call and cached as long as the policy lives. */
+/** Cached as long as the policy lives. */
 export function conditionsOf(policy: CompiledPolicy): PolicyConditions {
   const found = known.get(policy);
   if (found !== undefined) return found;
@@ -96,13 +95,12 @@ class Splitter {
     return { kind: "leaf", program: compilePart(expr, scope, BOOL), clues: this.cluesOf(expr, scope) };
   }
 
-  /** Returns the variable of `vars.name`, or undefined for any other expression. */
   private variable(expr: Expr): Variable | undefined {
     const names = namesOf(expr);
     return names?.length === 2 && names[0] === "vars" ? this.variables.get(names[1] as string) : undefined;
   }
 
-  /** Returns the place if the expression only reads it, directly or through variables. Otherwise null. */
+  /** Null if the expression does more than read a place. */
   private placed(expr: Expr): ChangePlace | null {
     let at = expr;
     for (let step = 0; step < this.variables.size + 1; step += 1) {
@@ -144,7 +142,7 @@ class Splitter {
       if (op === "==" || op === "!=") clues.push({ kind: "equal", place, other: program });
       else if (op === "in") clues.push({ kind: isLeft ? "one_of" : "member", place, other: program });
       else if (op.startsWith("<") || op.startsWith(">")) {
-        // Both directions are tried. The one that gives the comparison the wanted result is kept.
+        // Both directions are tried.
         clues.push({ kind: "bound", side: "at_most", place, other: program });
         clues.push({ kind: "bound", side: "at_least", place, other: program });
       }
@@ -163,11 +161,11 @@ class Splitter {
 }
 
 function compilePart(root: Expr, { source, environment }: Scope, result: Type | null): Program {
-  // The numbers of nodes are those of the whole source, so that tables by number stay valid.
+  // Node numbers stay those of the whole source.
   return environment.compileUnchecked({ source, root, nodes: 0 }, { result });
 }
 
-/** Returns the names along `a.b["c"].d`, or null if the chain contains anything else. */
+/** Null for any other chain than `a.b["c"].d`. */
 function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

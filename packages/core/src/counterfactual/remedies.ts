@@ -9,35 +9,31 @@ import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./cha
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
-/** Changes that are made together, one for each path, sorted by path. The empty set means that no change is needed. */
+/** One change per path, sorted by path. Empty: no change needed. */
 export type ChangeSet = readonly PlacedChange[];
 
-/** The most changes of one set. */
 const changes_max = 3;
 
 const alternatives_max = 16;
 const values_max = 4;
 
-/** A distance beyond any bound of a rule. */
 const far = 1e12;
 
-/** The stopped action, and functions to compute it with changes. */
 export interface Situation {
   readonly now_us: number;
   readonly options: EvaluateOptions;
-  /** Returns the bindings with these changes; null if they cannot be made. */
+  /** Null if the changes cannot be made. */
   readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
-  /** Returns the bindings without redacted values. Offered values are computed from these. */
+  /** Source of offered values, without redacted ones. */
   readonly shown: (policy: CompiledPolicy) => Bindings;
-  /** Returns the present value at a place. */
   readonly current: (place: ChangePlace) => unknown;
-  /** Returns true if a place must not change, because its value is redacted or an alarm. */
+  /** Redacted values and alarms must not change. */
   readonly isBarred: (place: ChangePlace) => boolean;
-  /** 0 for a missing or stale fact, 1 for a parameter, 2 for a fact with another value. */
+  /** 0: missing or stale fact, 1: parameter, 2: fact with another value. */
   readonly rank: (place: ChangePlace) => number;
 }
 
-/** Returns the change sets that keep one policy from firing, smallest first. Other policies may still stop the action. */
+/** Smallest first. Other policies may still stop the action. */
 export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
   const { when, require } = conditionsOf(policy);
   const finder = new Finder(policy, situation);
@@ -57,7 +53,6 @@ class Finder {
     this.situation = situation;
   }
 
-  /** Returns the change sets that make a condition definitely true or definitely false. */
   ways(condition: Condition, want: boolean): readonly ChangeSet[] {
     const found = this.known.get(condition) ?? [null, null];
     this.known.set(condition, found);
@@ -100,7 +95,7 @@ class Finder {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
           const set = [placedChange(place, change, rank)];
           if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
-          // The first fitting value of a bound, or of a kind of evidence, is the nearest.
+          // The first fitting one is the nearest.
           if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
         }
         return fitting;
@@ -113,7 +108,7 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** Returns true if a value is a bound: the condition must also hold for values beyond it. */
+  /** True if the condition also holds beyond this value. */
   private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
@@ -154,8 +149,7 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // No value of a list is outside of it. Trying the values took 25 % of the time of answers to blocks
-        // (benchmark).
+        // Trying listed values took 25 % of the time of answers to blocks.
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
@@ -172,17 +166,16 @@ class Finder {
     }
   }
 
-  /** Returns the value at a place, unless it is missing or stale. */
   private usable(place: ChangePlace): unknown {
     return this.situation.rank(place) === 0 ? undefined : this.situation.current(place);
   }
 
-  /** Returns the other side of a comparison, computed without redacted values. */
+  /** Without redacted values. */
   private other(program: Program): unknown {
     return this.value(program, this.situation.shown(this.policy));
   }
 
-  /** Returns the bound and the values next to it: one apart if it is whole, otherwise 0.01. */
+  /** The bound and its neighbors: 1 apart for integers, else 0.01. */
   private bounds(bound: unknown): readonly number[] {
     if (typeof bound !== "number") return [];
     const step = Number.isInteger(bound) ? 1 : 0.01;
@@ -190,19 +183,19 @@ class Finder {
   }
 }
 
-/** Rounds to hundredths. A number that is too large for them is returned unchanged. */
+/** Keeps numbers that are too large. */
 function hundredths(value: number): number {
   const rounded = Math.round(value * 100) / 100;
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** Returns true if a bound is in its direction from the present value, or if the present value is not a number. */
+/** True if the current value is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
 }
 
-/** Returns the unions of one set from each list. */
+/** Unions of one set from each list. */
 export function together(parts: readonly (readonly ChangeSet[])[]): readonly ChangeSet[] {
   let sets: readonly ChangeSet[] = [[]];
   for (const ways of parts) {
@@ -212,7 +205,7 @@ export function together(parts: readonly (readonly ChangeSet[])[]): readonly Cha
   return sets;
 }
 
-/** Removes duplicates and sorts: fewer changes first, then lower ranks, then by text. */
+/** Fewer changes first, then lower rank, then text. */
 export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
   if (sets.length < 2) return sets;
   const byText = new Map(sets.map((set) => [textOf(set), set]));
@@ -222,7 +215,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Returns the union of two sets. Empty if they contradict each other or have too many changes. */
+/** Empty if the sets contradict or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

@@ -6,8 +6,8 @@ import type { ChangePlace } from "./change.ts";
 const value_chars_max = 256;
 
 /**
- * Returns values that may satisfy a domain function that asks for evidence. None for functions that check which law
- * applies or which hour it is, because no caller can change those.
+ * Values for a function that asks for evidence. None for functions that check the law or the hour, because no caller
+ * can change those.
  */
 export function argumentSamples(name: string, now_us: number): readonly unknown[] {
   const date = (us: number): string => formatTimestampUs(us).slice(0, 10);
@@ -33,7 +33,7 @@ export function argumentSamples(name: string, now_us: number): readonly unknown[
   }
 }
 
-/** Returns values for a place that must only have a value: by the contract's type of a fact, none for a parameter. */
+/** Values by the fact's type; none for parameters. */
 export function presenceSamples(place: ChangePlace): readonly unknown[] {
   if (place.kind === "param") return [];
   const fields: readonly FactField[] = factCategories[place.fact.category].fields;
@@ -43,7 +43,7 @@ export function presenceSamples(place: ChangePlace): readonly unknown[] {
   return field.types.includes("boolean") ? [true, false] : [];
 }
 
-/** Returns true if an answer may contain this value, and a context document this fact. */
+/** For facts, a context document must be able to hold it. */
 export function isPossible(place: ChangePlace, value: unknown, now_us: number): boolean {
   if (value === undefined || value === null || JSON.stringify(value).length > value_chars_max) return false;
   if (place.kind === "param") return true;

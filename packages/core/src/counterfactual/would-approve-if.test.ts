@@ -113,7 +113,6 @@ describe("what is offered", () => {
     };
     const change = { path: "params.amount", op: "at_most", value: 500 };
     expect(offered(rules, on)).toEqual([change]);
-    // A rule with the same name about other actions must not affect the answer.
     const spec = {
       match: { actions: ["data.export"] },
       when: "params.amount > 1",

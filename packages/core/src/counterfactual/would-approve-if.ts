@@ -13,30 +13,27 @@ import { nothing, valueAt } from "../values/json-patch.ts";
 import { applyChanges, type ChangePlace, copiedFor, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 
-/** The most decisions that one answer may compute. */
+/** Decisions per answer. */
 const decisions_max = 24;
 
-/** The evaluation cost that one answer may take, in addition to the decision itself. */
+/** Beyond the decision itself. */
 const cost_budget = 50_000;
 
-/** The caller that asks which changes would have been approved. */
 export interface Asker {
-  /** The assurance of facts that the asker can supply. */
   readonly supplies: Assurance;
-  /** Whether the asker gets the values of stored and pulled facts. Otherwise no change names or rests on one. */
+  /** Otherwise no change depends on stored or pulled facts. */
   readonly gets_values: boolean;
 }
 
-/** Somebody who can supply any fact, and gets all values. */
 const anybody: Asker = { supplies: "verified", gets_values: true };
 
 /**
- * Returns the smallest set of changes under which this action would have been approved. Another decision verifies the
- * set, and none of its proper subsets suffices. The answer is deterministic. It is null in these cases:
+ * Returns the smallest change set that would have been approved, verified by another decision. Deterministic. Null if:
  * - the action is approved
- * - the membrane's default verdict stops it, or a policy with `explain: false`
+ * - the default verdict or a policy with `explain: false` stops it
  * - no set of at most three changes was found within the budget
- * Only parameters and facts change. Redacted values and claims that an agent may not make never change
+ *
+ * Redacted values and claims that an agent may not make never change
  * (docs/decisions/0014-what-would-have-been-approved.md).
  */
 export function wouldApproveIf(
@@ -51,7 +48,7 @@ export function wouldApproveIf(
   );
   if (stopping_reasons.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name))
     return null;
-  // Only the modified action reached a threshold, and the reasons do not name the contributors to that risk.
+  // Reasons do not name the contributors to the modified risk.
   const { escalate_at, block_at } = input.membrane.thresholds;
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
@@ -63,7 +60,7 @@ export function wouldApproveIf(
   for (const { policy_id } of stopping_reasons) {
     if (policy_id === null) continue;
     const placed = live.get(policy_id);
-    // The policy matches only what a name of the action looks like, and no change of parameters or facts renames it.
+    // The policy matches only a look-alike name, which no change can rename.
     if (placed === undefined) return null;
     if (!stopping_policies.includes(placed)) stopping_policies.push(placed);
   }
@@ -84,7 +81,7 @@ export function wouldApproveIf(
     const ways = remediesOf(policy, situation);
     if (ways.length === 0) {
       if (asker.gets_values) return null;
-      // The policy may rest on a value that the asker does not get. A change for another policy may do for this one.
+      // The policy may depend on a hidden value. Another policy's changes may suffice.
       continue;
     }
     parts.push(ways);
@@ -97,12 +94,12 @@ export function wouldApproveIf(
   return verified(trial, together(parts), asker);
 }
 
-/** Returns the policies that match the action, because a whole set may have thousands. */
+/** A whole set may have thousands of policies. */
 function matchingPolicies({ policySet: { live } }: DecideInput, key: ActionKey): readonly PlacedPolicy[] {
   return live.candidates(key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
-/** Returns the first of these sets that suffices, without the changes that it does not need. */
+/** Drops unneeded changes. */
 function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker): ApprovalChange[] | null {
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
@@ -121,15 +118,15 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker):
       if (isSpent()) return null;
       if (approves(subset)) return subset.map(({ change }) => change);
     }
-    // Without budget it is unknown whether a subset suffices.
+    // A subset may still suffice.
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
 }
 
 /**
- * Returns the changed input. Null if it cannot be changed or the budget ran out. Each change costs one unit for each
- * member that it copies: with 60,000 parameters the copies of one answer took a second.
+ * Null if impossible or over budget. Each copied member costs one unit, because copies of 60,000 parameters took a
+ * second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker): DecideInput | null {
   const { budget } = trial;
@@ -137,7 +134,7 @@ function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker):
   return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set, supplies);
 }
 
-/** Returns all proper subsets that are not empty, smallest first. */
+/** Non-empty, smallest first. */
 function properSubsets(set: ChangeSet): readonly ChangeSet[] {
   const subsets: ChangeSet[] = [];
   for (let mask = 1; mask < 2 ** set.length - 1; mask += 1) subsets.push(set.filter((_, at) => (mask >> at) & 1));
@@ -196,16 +193,12 @@ function situationOf(
   };
 }
 
-/**
- * Returns true if a security fact has a value, even an old one. Such a fact is never changed. A missing one may be
- * supplied.
- */
+/** A security fact with a value, even an old one, never changes. A missing one may be supplied. */
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;
 }
 
-/** Whether the asker does not get the value of this fact. */
 function isHidden({ fact }: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const origin = originOf(facts, fact.category, fact.field);
   return origin !== null && hidesValue(origin);

@@ -20,58 +20,48 @@ import type { Classified } from "./classify.ts";
 import type { Content } from "./decision.ts";
 import { typedContent } from "./parameter-types.ts";
 
-/** The values that expressions read. `bindVariables` sets `vars` for each policy. */
+/** `bindVariables` sets `vars` for each policy. */
 export interface Bindings extends Record<string, unknown>, VariableMemo {
   facts: FactBindings;
   vars: LazyObject<never> | null;
 }
 
-/** One reading of the facts: what expressions read, and the running evaluation that all policies share. */
 export interface View {
   readonly bindings: Bindings;
   readonly evaluation: EvaluationContext;
 }
 
-/**
- * The views of one action for one profile. A profile is a set of age limits and least assurances of facts; policies with the
- * same `max_age_seconds` and `facts_from` share one profile.
- */
+/** A profile is a set of age limits and required assurances of facts. */
 export interface Views {
-  /** In this view facts are unknown that are stale, of too little assurance, or stored for another spelling of an id. */
+  /** Facts are unknown if stale, of too little assurance, or stored for another spelling. */
   readonly fresh: View;
-  /** In this view these facts have their given values. Null when there are none. */
+  /** Stale and untrusted facts keep their values. Null if there are none. */
   readonly raw: View | null;
-  /** The raw view with the values that are stored for another spelling of an id; null when there are none. */
+  /** `raw` plus values stored for another spelling. Null if there are none. */
   readonly respelled: View | null;
-  /** The raw view without the fact `scope_fact`; null when that fact is not stale. */
+  /** `raw` without `scope_fact`. Null unless that fact is stale. */
   readonly unscoped: View | null;
-  /** Whether the caller gave no name. */
   readonly unnamed: boolean;
-  /** Why the context source gave no facts; null when it did, or when the membrane has none. */
+  /** The failure of the context source, or null. */
   readonly not_pulled: PullFailure | null;
   readonly facts: MergedFacts;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
 }
 
-/** Returns the views for one profile; `profile` is an index into `PreparedMembrane.limits`. */
+/** `profile` is an index into `PreparedMembrane.limits`. */
 export type ViewsByProfile = (profile: number) => Views;
 
-/** The record after `bindFacts`. */
 export interface Bound extends Classified {
-  /** Views of the submitted action. */
   readonly viewsFor: ViewsByProfile;
 }
 
-/** Stage 2: binds the action and its facts to the names that expressions read. */
+/** Stage 2: binds action and facts to the names in expressions. */
 export function bindFacts(record: Classified): Bound {
   const { input, action } = record;
   return { input, action, viewsFor: viewsOfContent(record, action.content) };
 }
 
-/**
- * Returns the views of the action with `given` as its payload.content. The views of a profile are created when the first
- * policy of that profile is evaluated. All profiles share one cost budget.
- */
+/** Returns the views of the action with `given` as payload.content. All profiles share one cost budget. */
 export function viewsOfContent(record: Classified, given: Content | null): ViewsByProfile {
   const { input, action } = record;
   const content = given === null || action.parameters === null ? given : typedContent(given, action.parameters);
@@ -107,13 +97,13 @@ export function viewsOfContent(record: Classified, given: Content | null): Views
 }
 
 /**
- * Marks facts without a usable value. A null counts as missing, but an expression may compare it with the literal null. A
- * stale or untrusted fact is unknown. If such a fact is null, it is unknown too, and its reason is still "null".
+ * Marks unusable facts. A usable null counts as missing, but may be compared with the literal null. A stale or
+ * untrusted null is unknown with the reason "null".
  */
 const marker: Marker = (path, reason) =>
   reason === "null" ? nullFact(path) : unknown(path, reason === "unusable null" ? "null" : reason);
 
-/** The fact that lists the laws that apply. A stale list must not switch a policy off, because it may lack a newer law. */
+/** Lists the laws that apply. If stale, it must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";
 
 function isScopeStale(raw: FactBindings, fresh: FactBindings): boolean {
@@ -127,7 +117,6 @@ function withoutScope(raw: FactBindings): FactBindings {
 
 const empty: Content = Object.freeze({});
 
-/** What expressions read as the id of a caller that gave no name. */
 export const unnamedAgent = unknown("agent.id", "unnamed");
 
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
@@ -151,7 +140,7 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
   };
 }
 
-/** Returns the agent as expressions read it: with the parent that counts, which may be another one than the submitted. */
+/** The parent is the registered one, not the submitted one. */
 function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
   const [parent] = facts.ancestors ?? [];
   if (parent === undefined && !is_unnamed) return intent.agent;
@@ -162,15 +151,12 @@ function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
   };
 }
 
-/**
- * Binds the variables of this policy. Call it before you run the programs of a policy on a view. A variable is computed when
- * it is first read, and at most once until the next call.
- */
+/** Resets this policy's variables. Call it before running its programs on a view. */
 export function bindVariables(policy: CompiledPolicy, bindings: Bindings): void {
   bindings.vars = policy.thunks === null ? null : (lazy(policy.thunks) as unknown as LazyObject<never>);
 }
 
-/** Runs a program on a view, and takes its cost from the shared budget. Call `bindVariables` first. */
+/** Charges the shared budget. Call `bindVariables` first. */
 export function runOn(program: Program, { evaluation }: View, { budget }: Views["options"]): Result {
   evaluation.left = budget.left;
   const result = program.evaluateIn(evaluation);

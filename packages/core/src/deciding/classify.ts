@@ -5,42 +5,37 @@ import { type LookAlike, lookAlikesOf } from "./look-alikes.ts";
 import type { ParameterTypes } from "./parameter-types.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
 
-/** The type and data classes that a decision uses for an action. */
 export interface ActionClass {
   readonly type: string;
   readonly data_classes: readonly string[];
 }
 
-/** The submitted action in the terms that policies match. */
 interface Action {
-  /** The catalogue and age limits of the membrane, prepared for the policy set. */
   readonly prepared: PreparedMembrane;
   readonly decided_as: ActionClass;
-  /** The values that a policy's `match` is compared with. */
   readonly key: ActionKey;
-  /** Names of the action that only look like names of live policies or of the catalogue; mostly none. */
+  /** Names that look like names in live policies or the catalogue. */
   readonly look_alikes: readonly LookAlike[];
-  /** payload.content as policies see it; null without content. */
+  /** payload.content as policies see it. */
   readonly content: Content | null;
-  /** The recorded types of the tool's parameters; null: none are recorded. */
+  /** Recorded by the catalogue. */
   readonly parameters: ParameterTypes | null;
-  /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
+  /** Policy ids, `default_verdict_name` or `risk_threshold_name`. */
   readonly overrides: ReadonlySet<string>;
 }
 
-/** The record after `classify`. */
 export interface Classified {
   readonly input: DecideInput;
   readonly action: Action;
 }
 
-/** The field of payload.content that claims a review. Only the service or a role that may attest makes this claim. */
+/** Claims a human review. Only the service or a role that may attest can set this field of payload.content. */
 export const attested_claim = "human_reviewed";
 
 const none: readonly string[] = Object.freeze([]);
 const noOverrides: ReadonlySet<string> = new Set();
 
-/** Stage 1: names the action in the terms that policies match, and removes a claim of a review that nobody attested. */
+/** Stage 1: classifies the action and removes an unattested review claim. */
 export function classify(input: DecideInput): Classified {
   const { intent, overrides } = input;
   const prepared = input.policySet.prepare(input.membrane);
@@ -59,9 +54,9 @@ export function classify(input: DecideInput): Classified {
 }
 
 /**
- * Returns the type and data classes of an action. A catalogue entry for the verb replaces the declared type, so that an agent
- * cannot relabel a wire transfer. The keys of the catalogue are folded verbs. An entry without data classes keeps the declared ones. Names are lower-cased, and data
- * classes trimmed, so that no spelling avoids a policy.
+ * The catalogue entry of the verb replaces the declared type, so an agent cannot relabel a wire transfer. An entry
+ * without data classes keeps the declared ones. Normalized, so spelling cannot avoid a policy. Keys of `catalogue` are
+ * folded verbs.
  */
 export function classifyAction(
   intent: Pick<DecidableIntent, "action" | "data_classes">,
@@ -73,10 +68,7 @@ export function classifyAction(
   return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };
 }
 
-/**
- * Returns payload.content with a claim of a review that policies may trust. If a person reviewed the action in the service, the
- * claim is true. Otherwise the submitter's claim stays only if the submitter may attest.
- */
+/** Sets the review claim after a review here. Else removes it unless the submitter may attest. */
 function trustedContent(input: DecideInput): Content | null {
   const content = input.intent.payload?.content ?? null;
   if (input.human_reviewed === true) return { ...content, [attested_claim]: true };

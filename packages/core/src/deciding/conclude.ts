@@ -6,31 +6,28 @@ import { asAncestor } from "./evaluate-readings.ts";
 import { lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
 
-/** The vote of the membrane itself: its default verdict, a threshold that the risk has reached, or names with too many readings. */
 export interface MembraneVote {
   /** `default_verdict_name`, `risk_threshold_name` or `look_alike_reason`. */
   readonly policy: string;
   readonly effect: "block" | "escalate";
-  /** Null unless it is a threshold. */
+  /** Set only for a risk threshold. */
   readonly threshold: number | null;
-  /** The risk of the modified action if only that risk has reached the threshold; else null. */
+  /** Set if only the modified action reached the threshold. */
   readonly modified_risk: number | null;
 }
 
-/** The verdict, without words. */
 interface Conclusion {
-  /** What the policies add to the risk of the submitted action. */
+  /** Of the submitted action. */
   readonly contributions: readonly RiskContribution[];
   readonly membrane_votes: readonly MembraneVote[];
   readonly verdict: Verdict;
 }
 
-/** The record after `conclude`. */
 export interface Concluded extends Reevaluated {
   readonly conclusion: Conclusion;
 }
 
-/** Stage 6: the verdict is the strictest effect of all votes that no override cancels. */
+/** Stage 6: takes the strictest effect that is not overridden. */
 export function conclude(record: Reevaluated): Concluded {
   const { input, action, viewsFor, evaluation, draft, modified } = record;
   const { plan, objections } = modified;
@@ -79,7 +76,7 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
   return votes;
 }
 
-/** Whether the names of the action, also as an agent above the acting one takes it, look like too many known names. */
+/** Checks the acting agent and the agents above it. */
 function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reevaluated): boolean {
   if (look_alikes.length > 0 && readingsOf(input.intent, look_alikes) === null) return true;
   return (input.facts.ancestors ?? []).some((ancestor) => {
@@ -88,7 +85,6 @@ function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reeval
   });
 }
 
-/** Returns the vote of the strictest threshold that the risk has reached, or null. */
 function thresholdVote(
   { block_at, escalate_at }: MembraneSettings["thresholds"],
   contributions: readonly RiskContribution[],

@@ -5,10 +5,9 @@ import type { AgentNames } from "../names/known-names.ts";
 import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
 
-/** A JSON object: payload.content of an intent. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The part of an intent that decisions read. `POST /v1/intents` has checked it. */
+/** Already validated. */
 export interface DecidableIntent {
   readonly agent: { readonly id: string } & Readonly<Record<string, unknown>>;
   readonly action: {
@@ -21,24 +20,22 @@ export interface DecidableIntent {
   readonly data_classes?: readonly string[] | undefined;
 }
 
-/** The settings of a membrane that decisions read. Never change such an object, because `prepare` caches by identity. */
+/** Never mutate one, because `prepare` caches by identity. */
 export type MembraneSettings = Pick<
   Membrane,
   "default_verdict" | "thresholds" | "action_catalogue" | "facts_max_age" | "escalation"
 > & {
-  /** Absent in records of membranes from before it existed: every assurance counts. */
+  /** Absent in old records. Then every assurance counts. */
   readonly facts_from?: Membrane["facts_from"];
 };
 
-/** A freeze that is in force. */
 export interface StandingFreeze extends Pick<Freeze, "kind" | "name" | "mode" | "reason" | "frozen_by" | "frozen_at"> {
-  /** The folded id of the agent, the chain of rotations of the key, or empty for the organization. */
+  /** Folded agent id, rotation chain of the key, or empty for the organization. */
   readonly subject: string;
-  /** Of a key: its chain of rotations and the chains of all keys that it made, directly or not. Else empty. */
+  /** For a key: its rotation chain and those of all keys created from it, at any depth. */
   readonly lineages: readonly string[];
 }
 
-/** Everything that a decision depends on. */
 export interface DecideInput {
   readonly intent: DecidableIntent;
   readonly facts: MergedFacts;
@@ -46,23 +43,22 @@ export interface DecideInput {
   readonly membrane: MembraneSettings;
   readonly mode: PipelineMode;
   readonly now_us: number;
-  /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
+  /** Policy ids, `default_verdict_name` or `risk_threshold_name`. */
   readonly overrides?: readonly string[];
-  /** The freezes that stop this action; absent: none. No override cancels them. */
+  /** No override cancels them. */
   readonly freezes?: readonly StandingFreeze[];
-  /** The agents with stored facts. An id that only looks like one of them is reported. Absent: not known. */
+  /** Used to report ids that look like one of them. */
   readonly agents_with_facts?: AgentNames | null;
-  /** Whether the submitter's role may attest. Otherwise `human_reviewed` in payload.content is ignored. */
+  /** The submitter may attest. Otherwise `human_reviewed` in payload.content is ignored. */
   readonly attested?: boolean;
-  /** Whether a person has reviewed this action in the service. */
+  /** A person reviewed this action in the service. */
   readonly human_reviewed?: boolean;
-  /** The cost budget in evaluated nodes; `limits.policy_cost_budget` by default. */
+  /** In evaluated nodes. Default: `limits.policy_cost_budget`. */
   readonly cost_budget?: number;
-  /** A budget that several decisions share, in place of `cost_budget`. */
+  /** Shared by several decisions; replaces `cost_budget`. */
   readonly budget?: Budget;
 }
 
-/** The part of a decision record that `decide` computes. The operation adds ids, times and the review. */
 export type DecisionContent = Pick<
   Decision,
   | "verdict"
@@ -75,52 +71,44 @@ export type DecisionContent = Pick<
   | "policy_set"
 >;
 
-/** What an escalation asks for: the strictest terms of the policies and of the membrane. */
 export interface EscalationTerms {
-  /** What each of them demands; `electorateOf` returns who may vote. */
+  /** Input of `electorateOf`. */
   readonly demands: readonly ReviewDemand[];
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";
-  /** How long an approval lives. */
   readonly approval_valid_seconds: number;
 }
 
-/** The result of `decide`. */
 export interface Decided {
   readonly content: DecisionContent;
-  /** The action's type and data classes after the membrane's catalogue. */
+  /** After applying the catalogue. */
   readonly decided_as: { readonly type: string; readonly data_classes: readonly string[] };
   /** Null unless the verdict is `escalate`. */
   readonly escalation: EscalationTerms | null;
-  /** payload.content without the values that policies redact or mask, and without credentials. Null without content. */
+  /** payload.content without redacted values, masked values and credentials. */
   readonly shown_content: Content | null;
-  /** The texts that `shown_content` lacks. Nothing for people may quote them. */
+  /** Texts missing in `shown_content`. People must never see them. */
   readonly hidden_texts: readonly string[];
-  /** JSON Pointers of the redacted values in payload.content. */
+  /** JSON Pointers of redacted values. */
   readonly withheld: readonly string[];
-  /** JSON Pointers of the values in payload.content that policies mask. */
+  /** JSON Pointers of masked values. */
   readonly masked: readonly string[];
-  /** The reasons of shadow policies; never part of the verdict or the risk. */
+  /** They never affect verdict or risk. */
   readonly shadow_reasons: readonly Reason[];
-  /** The reasons of `content`, in words that quote no stored or pulled fact. */
+  /** `content.reasons` without stored or pulled facts. */
   readonly reasons_for_agents: readonly Reason[];
 }
 
-/** The name of the membrane's default verdict in reasons and overrides. */
 export const default_verdict_name = "membrane.default_verdict";
 
-/** The name of the membrane's risk thresholds in reasons and overrides. */
 export const risk_threshold_name = "membrane.risk_threshold";
 
-/** The strictness of each verdict; the mildest has 0. */
 export const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };
 
-/** Whether this verdict lets the action through, as submitted or modified. */
 export function goesThrough(verdict: Verdict): boolean {
   return verdict === "approve" || verdict === "approve_modified";
 }
 
-/** Returns the stricter verdict. The order is block, escalate, approve_modified, approve. */
 export function stricter(a: Verdict, b: Verdict): Verdict {
   return strictness[a] >= strictness[b] ? a : b;
 }

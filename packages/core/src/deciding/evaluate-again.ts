@@ -8,22 +8,17 @@ import { mergeChanges } from "./merge-changes.ts";
 import { type Plan, type Planned, planOf } from "./plan-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
-/** The action with the changes of the plan. */
 interface ModifiedAction {
-  /** The draft, with the redactions that objections add. */
+  /** The draft plus the redactions of objections. */
   readonly plan: Plan;
-  /** Null if the draft modifies nothing. */
   readonly reevaluation: Reevaluation | null;
   readonly objections: readonly Vote[];
 }
 
-/** The evaluation of the modified action. */
 interface Reevaluation extends Evaluation {
-  /** Views of the modified action. */
   readonly viewsFor: ViewsByProfile;
 }
 
-/** The record after `evaluateAgain`. */
 export interface Reevaluated extends Planned {
   readonly modified: ModifiedAction;
 }
@@ -31,9 +26,7 @@ export interface Reevaluated extends Planned {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Stage 5: evaluates the modified action. A plan without modifications needs no second evaluation. A plan of an escalated action
- * needs one, because reviewers approve the modified action. So does a plan of a blocked action, because an override lets the
- * modified action through.
+ * Stage 5: evaluates the modified action, even if escalated or blocked: reviewers or an override may let it through.
  */
 export function evaluateAgain(record: Planned): Reevaluated {
   const { input, action, viewsFor, evaluation, draft } = record;
@@ -42,7 +35,7 @@ export function evaluateAgain(record: Planned): Reevaluated {
   return { input, action, viewsFor, evaluation, draft, modified };
 }
 
-/** Evaluates the modified action, adds the redactions of its objections to the plan, and repeats both until none is new. */
+/** Adds the redactions of objections until none is new. */
 function settleObjections(record: Planned): ModifiedAction {
   let plan = record.draft;
   let reevaluation = evaluateModified(record, plan);
@@ -53,7 +46,7 @@ function settleObjections(record: Planned): ModifiedAction {
     const found = objectionsTo(plan, reevaluation.votes, earlier, record);
     objections.push(...found);
     const added = found.flatMap((vote) => (isPlanned(earlier, vote.placed) ? none : vote.changes));
-    // The loop ends, because each policy adds its redactions at most once.
+    // Terminates, because each policy adds redactions at most once.
     if (added.length === 0) return { plan, reevaluation, objections };
     late_redactions.push(...added);
     plan = planOf(record.evaluation.votes, record.action.content, late_redactions);
@@ -62,8 +55,8 @@ function settleObjections(record: Planned): ModifiedAction {
 }
 
 /**
- * Evaluates the same policies on the planned content. A policy may suppress others and also change the action. Those others stay
- * suppressed, because the change may remove the reason why the policy fired.
+ * Policies suppressed by a changing policy stay suppressed, because the change may remove the condition on which it
+ * fired.
  */
 function evaluateModified(record: Planned, plan: Plan): Reevaluation {
   const viewsFor = viewsOfContent(record, plan.content);
@@ -74,12 +67,11 @@ function evaluateModified(record: Planned, plan: Plan): Reevaluation {
 }
 
 /**
- * Returns the objections among the votes on the modified action. A vote is an objection if it asks for a further change, or
- * stops the action and no override cancels it. An effect that this policy had in `earlier` is no objection again, unless the
- * vote adds redactions.
+ * An objection asks for a further change, or stops the action without an override. An effect already in `earlier` is
+ * not repeated, unless it adds redactions.
  *
- * The plan takes no further writes, because changes are computed from the submitted content. A vote that asks for one has its
- * fallback effect. Its redactions are made, also under an override.
+ * Changes are computed from the submitted content, so further writes are not planned: the vote takes its fallback
+ * effect. Its redactions still apply.
  */
 function objectionsTo(
   { content }: Plan,
@@ -105,12 +97,12 @@ function objectionsTo(
   });
 }
 
-/** Whether one of these votes by this policy has changes, so that the plan contains its redactions. */
+/** True if the plan contains this policy's redactions. */
 function isPlanned(votes: readonly Vote[], placed: PlacedPolicy): boolean {
   return votes.some((vote) => vote.placed === placed && vote.changes.length > 0);
 }
 
-/** Whether these changes would change the content, or conflict with each other. */
+/** True if these changes would alter the content or conflict. */
 function isNeeded(content: Content | null, changes: readonly Change[]): boolean {
   if (changes.length === 0) return false;
   const merged = mergeChanges(content ?? {}, changes);
@@ -118,8 +110,8 @@ function isNeeded(content: Content | null, changes: readonly Change[]): boolean 
 }
 
 /**
- * Whether the modified content breaks a cap or floor of this vote's policy that the submitted content kept. A bound on a
- * redacted value does not count. It counts if a list entry was removed and another one moved to its place.
+ * True if the modified content breaks a cap or floor that the submitted content met. Bounds on redacted values do not
+ * count, unless another list entry moved there.
  */
 function breaksBound(
   { placed, changes }: Vote,

@@ -17,7 +17,7 @@ import {
 import { type LookAlike, lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import type { PolicyGroup } from "./policy-set.ts";
 
-/** Stage 3: evaluates the live policies that match the submitted action, or another reading of its names. */
+/** Stage 3: evaluates the live policies on the action and on other readings of its names. */
 export function evaluate(record: Bound): Evaluated {
   const { input, action, viewsFor } = record;
   const evaluation = evaluateReadings(record, input.policySet.live, action.look_alikes, action.content, viewsFor);
@@ -27,9 +27,8 @@ export function evaluate(record: Bound): Evaluated {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Evaluates a group of policies on this content of the action; `viewsFor` are its views. A sub-agent's action is also evaluated as
- * each agent above it, with that agent's facts; of the votes of one policy the strictest counts. For `suppressed` see
- * `evaluatePolicies`.
+ * A sub-agent's action is also evaluated as each agent above it, with that agent's facts. The strictest vote of each
+ * policy counts. For `suppressed` see `evaluatePolicies`.
  */
 export function evaluateReadings(
   record: Classified,
@@ -60,7 +59,6 @@ export function evaluateReadings(
   return merged.evaluation();
 }
 
-/** Returns the action as if this agent above the acting one took it. */
 export function asAncestor(input: DecideInput, { id, facts }: Pick<Ancestor, "id" | "facts">): DecideInput {
   const { parent: _, ...agent } = input.intent.agent;
   const all = input.facts.ancestors ?? none;
@@ -69,7 +67,7 @@ export function asAncestor(input: DecideInput, { id, facts }: Pick<Ancestor, "id
   return { ...input, facts: above.length === 0 ? facts : { ...facts, ancestors: above }, intent };
 }
 
-/** Returns the stricter of two votes of one policy. Changes that differ cannot both be made. The higher risk counts. */
+/** Returns the stricter vote with the higher risk. Different changes become the fallback effect. */
 function strictestVote(own: Vote | undefined, above: Vote): Vote {
   if (own === undefined) return { ...above, suppresses: none };
   const risk = Math.max(own.risk, above.risk);
@@ -82,7 +80,6 @@ function strictestVote(own: Vote | undefined, above: Vote): Vote {
   return { ...above, changes: own.changes.length > 0 ? changes : above.changes, risk, suppresses };
 }
 
-/** Evaluations of several readings of an action, merged. */
 function mergedEvaluation({ group, candidates, read: of_own, votes: own }: Evaluation) {
   const read = new Map(candidates.map((place, at) => [place, of_own[at] as number]));
   const votes = new Map(own.map((vote) => [vote.placed, vote]));
@@ -111,10 +108,7 @@ function mergedEvaluation({ group, candidates, read: of_own, votes: own }: Evalu
   };
 }
 
-/**
- * Evaluates a group of policies for one agent. If names of the action look like known ones, a policy that says something stricter on
- * another reading of the names is unknown (`mergedVote`).
- */
+/** A policy that is stricter on a look-alike reading becomes unknown (`mergedVote`). */
 function evaluateNames(
   record: Classified,
   group: PolicyGroup,
@@ -127,7 +121,7 @@ function evaluateNames(
   const { now_us } = input;
   const written = evaluatePolicies(group, group.candidates(action.key), viewsFor, now_us, suppressed);
   if (look_alikes.length === 0) return written;
-  // All readings share one budget, because their number depends on the caller.
+  // All readings share one budget, because the caller controls their number.
   const budget = { left: input.cost_budget ?? limits.policy_cost_budget };
   const merged = mergedEvaluation(written);
   for (const { intent, causes } of readingsOf(input.intent, look_alikes) ?? none) {
@@ -143,8 +137,8 @@ function evaluateNames(
 }
 
 /**
- * Returns the vote of a policy that votes `written` on the action as it is written, and `other` on another reading. The vote is the
- * written one, unless the other one is stricter. Then the policy is unknown, and its whole risk counts.
+ * The vote on the `written` action stays unless the other is stricter. Then the policy is unknown and its full risk
+ * counts.
  */
 function mergedVote(written: Vote | undefined, other: Vote, causes: readonly Cause[]): Vote {
   const unknown = unknownVote(other, causes);
@@ -168,9 +162,8 @@ function hasChangesOf({ changes }: Vote, other: Vote): boolean {
 const strictness: Readonly<Record<Vote["effect"], number>> = { none: 0, approve_modified: 1, escalate: 2, block: 3 };
 
 /**
- * Returns the vote of a policy that votes only on another reading. `on_unknown` says what it does. If the document leaves that out,
- * the policy does what it does to the known name, and holds the action at least. `skip` holds it, too, and the whole risk counts: a
- * look-alike must not pass what stops the known name.
+ * Handles a policy that votes only on another reading. A look-alike must not pass what stops the known name, so `skip`
+ * escalates. So does a missing `on_unknown`, unless the policy blocks the known name. The full risk counts.
  */
 function unknownVote(other: Vote, causes: readonly Cause[]): Vote {
   const { placed, effect, risk } = other;

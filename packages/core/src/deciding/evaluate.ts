@@ -24,63 +24,55 @@ import {
 import { strictness } from "./decision.ts";
 import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 
-/** What one policy says about the action. */
 export interface Vote {
-  /** The policy that votes. */
   readonly placed: PlacedPolicy;
   readonly effect: Reason["effect"];
-  /** The changes that the policy asks for; with an `obstacle` only its redactions. */
+  /** With an `obstacle` only the redactions. */
   readonly changes: readonly Change[];
-  /** The effect if the changes cannot be made. */
+  /** Effect if the changes cannot be made. */
   readonly fallback: Reason["effect"];
-  /** The risk that the policy adds, from 0 to 1. */
+  /** From 0 to 1. */
   readonly risk: number;
-  /** Why the conditions of the policy are unknown; empty when the policy fired. */
+  /** Empty if the policy fired. */
   readonly unknowns: readonly Cause[];
-  /** Why the changes cannot be made; null when they can. */
+  /** Why the changes cannot be made. */
   readonly obstacle: string | null;
-  /** The facts without which a changed value cannot be computed. */
+  /** Facts missing to compute a change. */
   readonly missing: readonly Cause[];
-  /** Places of the policies that lose their vote because of this one. */
+  /** Places of suppressed policies. */
   readonly suppresses: readonly number[];
-  /** The agent above the acting one for which the policy votes so. Absent: it votes so for the acting agent. */
+  /** The agent above that this vote is about. Absent for the acting agent. */
   readonly ancestor?: string;
-  /** What used up the cost budget, if this vote lacks a value because of that; else empty. */
+  /** Set if this vote lacks a value because the budget ran out. */
   readonly spenders: readonly Spender[];
 }
 
-/** A policy, and how much of the cost budget its evaluation took. */
 interface Spender {
   readonly policy: string;
   readonly units: number;
 }
 
-/** Which parts of a policy were evaluated: none (outside its period), `when` alone, or all. */
+/** `nothing`: outside the effective period. */
 export const partsRead = { nothing: 0, when: 1, all: 2 } as const;
 
-/** The result of evaluating every policy that matches the action, on one content. */
 export interface Evaluation {
   readonly group: PolicyGroup;
-  /** Places of the policies that match. */
   readonly candidates: readonly number[];
-  /** For each candidate one of `parts_read`. */
+  /** One of `partsRead` for each candidate. */
   readonly read: Uint8Array;
   /** In the order of the policy set. */
   readonly votes: readonly Vote[];
 }
 
-/** The record after `evaluate`. */
 export interface Evaluated extends Bound {
-  /** The evaluation of the submitted action. */
   readonly evaluation: Evaluation;
 }
 
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Evaluates every candidate. No verdict ends the loop early, because audit and risk need all votes. A policy suppresses others
- * only if it fires on every view, because stale facts may switch policies on and never off. `suppressed`: the places of
- * policies that must not vote in any case.
+ * Evaluates every candidate, because audit and risk need all votes. A policy suppresses others only if it fires on
+ * every view, because stale facts must not switch policies off. Policies at the places `suppressed` do not vote.
  */
 export function evaluatePolicies(
   group: PolicyGroup,
@@ -90,11 +82,9 @@ export function evaluatePolicies(
   suppressed: readonly number[] = none,
 ): Evaluation {
   const read = new Uint8Array(candidates.length);
-  /** For each candidate that is read, what the budget had left before. */
   const left_before = new Float64Array(candidates.length);
   let budget: Budget | null = null;
   const votes: Vote[] = [];
-  /** Places of the policies without a vote; null: none yet. */
   let silenced: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
   for (let i = 0; i < candidates.length; i += 1) {
     const placed = group.placed[candidates[i] as number] as PlacedPolicy;
@@ -125,7 +115,7 @@ function lacksBudget({ unknowns, missing }: Vote): boolean {
   return [unknowns, missing].some((causes) => causes.some(({ reason }) => reason === "cost"));
 }
 
-/** Returns what each policy took of the budget, the most expensive first. */
+/** Most expensive first. */
 function spendersOf(
   { group, candidates, read }: Pick<Evaluation, "group" | "candidates" | "read">,
   left_before: Float64Array,
@@ -147,21 +137,19 @@ function votesWithout(silenced: ReadonlySet<number>, votes: readonly Vote[]): re
   return votes.filter(({ placed }) => !silenced.has(placed.place));
 }
 
-/** Whether a policy fired. */
 interface Outcome {
   readonly state: "fired" | "unknown" | "not_fired";
-  /** Why the state is unknown. */
   readonly unknowns: readonly Cause[];
   readonly read: (typeof partsRead)["when" | "all"];
 }
 
 const fired: Outcome = Object.freeze({ state: "fired", unknowns: none, read: partsRead.all });
-/** `when` is definitely false, so `require` was not evaluated. */
+/** `when` is false, so `require` was not evaluated. */
 const notApplicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.when });
-/** `require` is definitely true. */
+/** `require` is true. */
 const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.all });
 
-/** Evaluates one policy. If the policy may not match this caller, it is unknown where it would fire. */
+/** If an unnamed caller may not match the policy, "fired" becomes "unknown". */
 function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views): Outcome {
   const outcome = outcomeOf(policy, views);
   if (!agent_unknown || !views.unnamed || outcome.state === "not_fired") return outcome;
@@ -169,13 +157,13 @@ function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views):
 }
 
 /**
- * Evaluates one policy. A policy fires when `when` holds and `require`, if present, does not. One view on which it fires is
- * enough, so stale or untrusted bad news counts and such good news does not.
+ * A policy fires if `when` holds and `require` does not, on any view. Stale or untrusted bad news counts, such good
+ * news does not.
  */
 function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   const fresh = outcomeOn(policy, views.fresh, views);
   if (fresh.state === "fired" || views.raw === null) return fresh;
-  // The raw view counts even if the fresh outcome is definite: a host function may read a stale fact as a missing one.
+  // A definite fresh outcome is not enough, because a host function may read a stale fact as missing.
   const raw = outcomeOn(policy, views.raw, views);
   if (raw.state === "fired") return raw;
   const unscoped = views.unscoped === null ? fresh : outcomeOn(policy, views.unscoped, views);
@@ -186,7 +174,7 @@ function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   return open ?? (respelled.state === "unknown" ? respelled : fresh);
 }
 
-/** Whether a policy can be stricter while it is unknown than when it fires. */
+/** True if the policy can be stricter when unknown than when it fires. */
 function isMilderWhenFired({ effect, on_unknown, modify_when }: CompiledPolicy): boolean {
   if (on_unknown !== "escalate" && on_unknown !== "block") return false;
   return modify_when !== null || strictness[effect === "none" ? "approve" : effect] < strictness[on_unknown];
@@ -208,7 +196,7 @@ function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outc
   return unknowns === null ? fired : { state: "unknown", unknowns, read: partsRead.all };
 }
 
-/** Whether a condition holds on every view. A condition that softens the verdict must, because stale facts never soften it. */
+/** Conditions that soften the verdict must hold on every view, because stale facts must not soften it. */
 function holdsOnEveryView({ fresh, raw, unscoped, respelled }: Views, holds: (view: View) => boolean): boolean {
   return [fresh, raw, unscoped, respelled].every((view) => view === null || holds(view));
 }
@@ -218,10 +206,11 @@ function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
 }
 
 /**
- * Returns the vote of a policy that fired or is unknown, or null if an unknown policy does not vote. `on_unknown` says what an
- * unknown policy does: `fire`, `escalate`, `block` or `skip`. An unknown policy adds half of its risk. With `skip` only a policy
- * without another effect adds it. If the budget ran out, a policy adds all of its risk and votes at least `escalate` unless it
- * fires, because a large payload must not switch policies off.
+ * Returns null if an unknown policy does not vote. `on_unknown` decides for an unknown policy, which adds half its
+ * risk. With `skip` only a policy without an effect votes, to add risk.
+ *
+ * If the budget ran out, the policy adds its full risk and at least escalates, because a large payload must not switch
+ * policies off.
  */
 function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views): Vote | null {
   const { policy } = placed;
@@ -237,15 +226,11 @@ function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views
   return policy.effect === "none" ? plainVote(placed, unknowns, "none", risk / 2) : null;
 }
 
-/**
- * Returns the vote of a policy that fires. If the value of one change cannot be computed, the vote has its fallback effect and
- * makes only its redactions.
- */
+/** If a value cannot be computed, the vote takes its fallback effect and keeps only its redactions. */
 function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: Views, risk: number): Vote {
   const { policy } = placed;
   const plain = plainVote(placed, unknowns, policy.effect, risk);
   if (policy.effect !== "approve_modified" && !modifiesInstead(policy, views)) return plain;
-  // Only masks: they change what people see, not the action.
   if (policy.modify.length === 0) return policy.effect === "approve_modified" ? { ...plain, effect: "none" } : plain;
   const fallback = policy.effect === "block" ? "block" : "escalate";
   const changes: Change[] = [];
@@ -268,7 +253,6 @@ function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: View
   return { ...plain, effect: "approve_modified", changes, fallback };
 }
 
-/** Whether a policy modifies the action instead of its effect, because its `modify_when` holds. */
 function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
   const { modify_when } = policy;
   if (modify_when === null) return false;
@@ -279,7 +263,6 @@ function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
   });
 }
 
-/** Returns a vote with this effect and without changes. */
 export function plainVote(
   placed: PlacedPolicy,
   unknowns: readonly Cause[],
@@ -300,17 +283,17 @@ export function plainVote(
   };
 }
 
-/** Returns the vote with its fallback effect. Of its changes only the redactions stay, because nothing prevents those. */
+/** Switches to the fallback effect. Redactions stay, because they can always be made. */
 export function obstructed(vote: Vote, obstacle: string): Vote {
   return { ...vote, effect: vote.fallback, changes: vote.placed.policy.redactions, obstacle };
 }
 
-/** Whether an override cancels this vote. It cancels blocks and escalations, never a modification. */
+/** Overrides cancel blocks and escalations, never modifications. */
 export function isOverridden({ placed, effect }: Vote, overrides: ReadonlySet<string>): boolean {
   return overrides.has(placed.policy.policy_id) && (effect === "block" || effect === "escalate");
 }
 
-/** Returns the risk that a policy adds. If unusable facts leave it unknown, the greatest risk of all views counts. */
+/** If unusable facts make the risk unknown, the greatest risk of all views counts. */
 function riskOf(policy: CompiledPolicy, views: Views): number {
   if (typeof policy.risk === "number") return policy.risk;
   const fresh = riskOn(policy, policy.risk, views.fresh, views);
@@ -320,7 +303,7 @@ function riskOf(policy: CompiledPolicy, views: Views): number {
   return Math.max(fresh.risk, raw, respelled);
 }
 
-/** Returns the risk on one view. A risk that cannot be computed counts as 0.5, or as 1 when the budget ran out. */
+/** Unknown risk counts as 0.5, or as 1 if the budget ran out. */
 function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Views): { risk: number; known: boolean } {
   bindVariables(policy, view.bindings);
   const result = runOn(program, view, views.options);
@@ -329,13 +312,12 @@ function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Vie
   return { risk: causesOf(result).some(({ reason }) => reason === "cost") ? 1 : 0.5, known: false };
 }
 
-/** Returns why a result is not a value. The cause of an error is its message, without the NUL that `mergeCauses` uses. */
+/** `mergeCauses` uses NUL as separator. */
 function causesOf(result: Result): readonly Cause[] {
   if (result.kind === "unknown") return result.unknowns;
   return result.kind === "error" ? [{ path: "", reason: clipText(result.message.replaceAll("\0", "\ufffd"), 64) }] : [];
 }
 
-/** Returns the causes of both lists, each once, sorted. */
 export function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
   const known = new Set(a.map((cause) => `${cause.path}\0${cause.reason}`));
   return [...a, ...b.filter((cause) => !known.has(`${cause.path}\0${cause.reason}`))].sort(byPath);
@@ -354,7 +336,6 @@ const causeWords = {
   [not_shown]: "is not shown to agents",
 } as const;
 
-/** Returns a cause as part of a sentence. */
 export function causeText({ path, reason }: Cause): string {
   if (reason === "cost") return "the cost budget is used up";
   if (Object.hasOwn(causeWords, reason)) return `${path} ${causeWords[reason as keyof typeof causeWords]}`;

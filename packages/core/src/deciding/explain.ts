@@ -19,7 +19,7 @@ import { byEffect, fitReasons, membraneReason, reasonsOf, reportedLookAlikes } f
 import { combineRisk, type RiskContribution } from "./risk.ts";
 import { validUntilUs } from "./valid-until.ts";
 
-/** Stage 7: puts the verdict into words, without the values that policies redact. */
+/** Stage 7: adds messages, without redacted values. */
 export function explain(record: Concluded): Decided {
   const { input, action, conclusion } = record;
   const { plan, objections } = record.modified;
@@ -55,17 +55,16 @@ export function explain(record: Concluded): Decided {
   };
 }
 
-/** What reasons are put into words from. */
 interface Wording {
   readonly record: Concluded;
   readonly shown: ShownContent;
   readonly hiding: Hiding | null;
-  /** Whether the reader gets no stored and pulled facts. */
+  /** The reader must not see stored and pulled facts. */
   readonly stored: boolean;
   readonly risk_score: number;
 }
 
-/** Returns all reasons, the strictest first. */
+/** Strictest first. */
 function reasonsFor(wording: Wording): Reason[] {
   const { record, shown, risk_score } = wording;
   const reasons = liveReasons(wording);
@@ -75,7 +74,7 @@ function reasonsFor(wording: Wording): Reason[] {
   return reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons;
 }
 
-/** Returns the reasons in words that quote no stored or pulled fact; `reasons` themselves if there is no such fact. */
+/** Omits stored and pulled facts. Returns `reasons` itself if there are none. */
 function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Reason[]): readonly Reason[] {
   const { input, action, modified } = record;
   const facts = reasons.length === 0 ? input.facts : withoutValues(input.facts);
@@ -97,14 +96,13 @@ function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Rea
 
 const none: readonly never[] = Object.freeze([]);
 
-/** What people must not see, by the policies that voted. Null: nobody voted, so there are no words that could quote anything. */
 interface Hiding {
   readonly redactions: readonly Change[];
   /** Paths. */
   readonly masks: readonly string[];
 }
 
-/** Returns what the policies hide that voted on the submitted or on the modified action. */
+/** Returns null if no policy voted, because no message can then quote a value. */
 function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | null {
   const votes = [...evaluation.votes, ...(modified.reevaluation?.votes ?? []), ...modified.objections];
   if (votes.length === 0 && conclusion.verdict === "approve") return null;
@@ -114,14 +112,11 @@ function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | nul
   };
 }
 
-/** A content as people see it. */
 interface ShownContent {
   readonly content: Content | null;
-  /** JSON Pointers of the redacted values. */
+  /** Messages must not quote these. */
   readonly paths: readonly string[];
-  /** JSON Pointers of the values that policies mask. */
   readonly masked: readonly string[];
-  /** The redacted and masked texts. Messages must not quote them. */
   readonly texts: readonly string[];
 }
 
@@ -140,7 +135,7 @@ function shownContent(content: Content | null, hiding: Hiding | null): ShownCont
   };
 }
 
-/** Returns the reasons of the plan's votes on the submitted content, then those of the objections on the modified content. */
+/** Reasons on the submitted content first, then objections on the modified content. */
 function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
@@ -153,17 +148,14 @@ function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   return [...reasons, ...reasonsOf(record, objections, after.content, viewsAfter, { redacted, stored })];
 }
 
-/**
- * Returns payload.content as the agent sent it, with the modifications. The plan's content may differ from it in the claim of a
- * review, which `classify` corrects.
- */
+/** Starts from the submitted content, because `classify` may have changed the review claim. */
 function modifiedContent({ input, action, modified: { plan } }: Concluded): Content {
   const submitted = input.intent.payload?.content ?? null;
   const patched = submitted === action.content ? null : applyPatch(submitted ?? {}, plan.modifications);
   return (patched?.ok ? patched.document : plan.content) as Content;
 }
 
-/** Returns the policies that a block or escalation rests on; null if the verdict rests on all policies. */
+/** Null if the verdict depends on all policies. */
 function decidingPolicies(
   { conclusion: { verdict } }: Concluded,
   votes: readonly Vote[],
@@ -185,7 +177,7 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
 
 const noOverrides: ReadonlySet<string> = new Set();
 
-/** Evaluates the shadow policies. They have a budget of their own, so that they never change the live votes. */
+/** Has its own budget, so it never affects live votes. */
 function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;

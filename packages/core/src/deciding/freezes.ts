@@ -1,4 +1,4 @@
-/** Freezes: people stop the actions of an agent, of a key or of a whole organization (docs/decisions/0034). */
+/** Freezes stop the actions of an agent, a key or an organization (docs/decisions/0034-freezes.md). */
 import { foldName, type Reason } from "@countersign/contract";
 import { type Parents, registeredAbove } from "../access/ancestors.ts";
 import type { MergedFacts } from "../facts/merge.ts";
@@ -6,24 +6,21 @@ import { clipMessage } from "../policy/message.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 import type { EscalationTerms, StandingFreeze } from "./decision.ts";
 
-/** Whose action is looked up among the freezes. */
 export interface FreezableActor {
   readonly agent_id: string;
   /** Null in open mode. */
   readonly lineage_id: string | null;
-  /** The facts of the action, with the agents above this one that it was decided with. Registered ones count without them. */
+  /** Source of ancestors. Registered ones count without it. */
   readonly facts?: Pick<MergedFacts, "ancestors">;
 }
 
-/** The freezes of one organization, for look-ups. */
 export interface Freezes {
-  /** Returns the freezes that stop this actor's actions; mostly none. */
   of(actor: FreezableActor): readonly StandingFreeze[];
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Prepares the freezes of an organization. A freeze of an agent also stops the agents below it. */
+/** A freeze of an agent also stops the agents below it. */
 export function freezesOf(standing: readonly StandingFreeze[], parents: Parents): Freezes {
   if (standing.length === 0) return { of: () => none };
   const everywhere = standing.filter(({ kind }) => kind === "organization");
@@ -47,33 +44,28 @@ export function freezesOf(standing: readonly StandingFreeze[], parents: Parents)
   };
 }
 
-/** Returns the name of a freeze in reasons. No override cancels it. */
+/** No override cancels it. */
 export function freezeReasonName({ kind }: Pick<StandingFreeze, "kind">): string {
   return `freeze.${kind}`;
 }
 
-/** Whether this is the reason of a freeze. Policies have an id, so none of them passes for one. */
+/** Policies have an id, so none can imitate a freeze. */
 export function isFreezeReason({ policy_id, policy }: Pick<Reason, "policy_id" | "policy">): boolean {
   return policy_id === null && policy.startsWith("freeze.");
 }
 
-/** Says what is frozen, by whom, since when and why. */
 export function freezeText({ kind, name, frozen_by, frozen_at, reason }: StandingFreeze): string {
   const what = kind === "organization" ? "The organization" : `The ${kind} ${name}`;
   return `${what} is frozen by ${frozen_by} since ${frozen_at}: ${reason}`;
 }
 
-/** Returns the reason of a freeze, without the texts that policies redact. */
 export function freezeReason(freeze: StandingFreeze, redacted: readonly string[]): Reason {
   const message = clipMessage(withoutTexts(freezeText(freeze), redacted));
   const about = { policy_id: null, policy: freezeReasonName(freeze), version: null };
   return { ...about, effect: freeze.mode, message, citations: [], unknown_facts: [] };
 }
 
-/**
- * Returns the terms of a review that freezes hold, too. An admin must approve, and no time limit approves. If nothing `else_holds`
- * the action, only the freezes do.
- */
+/** An admin must approve, and a timeout blocks. `else_holds`: the action would also be held without freezes. */
 export function underFreezes(
   terms: EscalationTerms,
   freezes: readonly StandingFreeze[],

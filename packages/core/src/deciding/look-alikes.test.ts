@@ -4,7 +4,7 @@ import { agentNames } from "../names/known-names.ts";
 import { decideCase, inputOf, type TestCase, type TestPolicy } from "../testing/deciding.ts";
 import { decide } from "./decide.ts";
 
-/** Decides an action with these names; without them it is by `agent-1`, with the verb `read_page`, of the type `data.read`. */
+/** Decides an action with these names. Defaults: agent `agent-1`, verb `read_page`, type `data.read`. */
 function asked(
   policies: readonly TestPolicy[],
   names: { verb?: string; agent?: string; target?: object },

@@ -1,6 +1,6 @@
 /**
- * Names of the action that only look like known ones (docs/decisions/0042). A *reading* is the action with known names in place of
- * those. A policy that votes otherwise on some reading is unknown.
+ * Finds names of the action that look like known ones (docs/decisions/0042-look-alike-names.md). A *reading* has known
+ * names in their place. A policy that votes differently on a reading is unknown.
  */
 import type { Cause } from "@countersign/cel";
 import { look_alike_reason, type Reason } from "@countersign/contract";
@@ -13,15 +13,13 @@ import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 import type { DecidableIntent, DecideInput } from "./decision.ts";
 
-/** A name of the action that looks like a known name. */
 export interface LookAlike extends Likeness {
   readonly kind: NameKind;
-  /** Where expressions read the name. */
+  /** Path of the name in expressions. */
   readonly path: string;
   readonly given: string;
 }
 
-/** The action with known names in place of some look-alikes. */
 export interface NameReading {
   readonly intent: DecidableIntent;
   readonly causes: readonly Cause[];
@@ -29,10 +27,9 @@ export interface NameReading {
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The members of a target that expressions compare with names. */
+/** Target members that expressions compare with names. */
 const targetNames = ["type", "identifier", "sensitivity"] as const;
 
-/** Returns the known names that names of this action look like; mostly none. */
 export function lookAlikesOf({ agent, action }: DecidableIntent, names: KnownNamesByKind): readonly LookAlike[] {
   const verbs = names.verb.like(action.verb);
   const agents = names.agent.like(agent.id);
@@ -55,13 +52,9 @@ function targetsOf(target: Readonly<Record<string, unknown>>, names: KnownNamesB
   });
 }
 
-/** The most readings of one action that policies are evaluated on. */
 const readings_max = 32;
 
-/**
- * Returns all readings of an action but the one as it is written, those with the fewest replaced names first; null if there are more
- * than `readings_max`.
- */
+/** Fewest replacements first, without the written reading. Null if there are more than `readings_max`. */
 export function readingsOf(intent: DecidableIntent, look_alikes: readonly LookAlike[]): readonly NameReading[] | null {
   let chosen: readonly (readonly LookAlike[])[] = [[]];
   for (const path of new Set(look_alikes.map((each) => each.path))) {
@@ -86,14 +79,13 @@ function causeOf({ path, known }: LookAlike): Cause {
   return lookAlikeCause(path, known);
 }
 
-/** A look-alike to report, and what the known name is known by. */
 export interface ReportedLookAlike extends Pick<LookAlike, "kind" | "given" | "known"> {
   readonly known_by: "rules" | "facts";
 }
 
 /**
- * Returns the look-alikes to report: those of names in `match` or the catalogue, those that a vote is unknown for (`causes`), and those
- * of agents with stored facts. A text in an expression may be no name.
+ * Reports look-alikes of names in `match` or the catalogue, of names that made a vote unknown (`causes`), and of agents
+ * with stored facts. Other texts in expressions may not be names.
  */
 export function reported(
   look_alikes: readonly LookAlike[],
@@ -114,12 +106,11 @@ export function reported(
   ];
 }
 
-/** The most characters of a name that a message shows. Targets may have thousands. */
+/** Targets may have thousands of characters. */
 const name_chars_max = 256;
 
 const kindWords: Readonly<Record<NameKind, string>> = { verb: "verb", agent: "agent id", target: "target" };
 
-/** Returns the reason that reports a look-alike, without the texts that policies redact. */
 export function lookAlikeReason(
   { kind, given, known, known_by }: ReportedLookAlike,
   redacted: readonly string[],

@@ -71,7 +71,7 @@ describe("modifications", () => {
     }
     expect(asked(40_440_532, ask("redact", "/account"))).toMatchObject({ kind: "conflict" });
     expect(asked("the end of 6789", ask("redact", "/ssn"))).toMatchObject({ kind: "merged" });
-    // Where the value was there before, it is hidden nowhere.
+    // A text that also occurs in a visible place is not hidden.
     expect(
       mergeChanges({ ...secret, copy: "123-45-6789" }, [ask("set", "/note", "123-45-6789"), ask("redact", "/ssn")]),
     ).toMatchObject({ kind: "merged" });
@@ -134,7 +134,7 @@ describe("modifications", () => {
       expect(
         mergeChanges(content, [ask("redact", "/ssn", undefined, redacts), ask("remove", "/ssn", undefined, removes)]),
       ).toMatchObject({ operations: [{ op: "remove", path: "/ssn", policy_id: `pol_${removes}` }] });
-    // Of several that want the same the first by name is told.
+    // Equal changes are attributed to the policy whose name sorts first.
     for (const op of ["redact", "remove"] as const)
       expect(mergeChanges(content, [ask(op, "/ssn", undefined, "q"), ask(op, "/ssn", undefined, "p")])).toMatchObject({
         operations: [{ path: "/ssn", policy_id: "pol_p" }],
@@ -223,7 +223,7 @@ describe("modifications", () => {
     expect(asked(...[1, 2, 3, 4, 5].map((n) => ask("set", `/z${n}`, text)))).toBe("conflict");
     expect(asked(ask("set", "/z", Array(10_000).fill(text)))).toBe("conflict");
     expect(asked(ask("set", "/text", Array(5).fill(text)))).toBe("merged");
-    // What is only hidden always can be.
+    // Redactions never conflict.
     expect(mergeChanges({ text: text.repeat(9) }, [ask("redact", "/none")]).kind).toBe("merged");
   });
 

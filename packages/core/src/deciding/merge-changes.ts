@@ -16,19 +16,16 @@ import { isStarred, placesOf } from "../values/place-pattern.ts";
 import { holdsAnyText, redacted_text } from "../values/redacted-texts.ts";
 import type { Content } from "./decision.ts";
 
-/** A patch operation and the policy that asked for it. */
 interface AttributedOperation extends PatchOperation {
   readonly policy_id: string | null;
 }
 
-/** Changes that cannot be made: the reason, and the policies that ask for them. */
 export interface Conflict {
   readonly path: string;
   readonly message: string;
   readonly policies: readonly string[];
 }
 
-/** The changes as one patch, or the conflicts that prevent it. */
 export type MergedChanges =
   | {
       readonly kind: "merged";
@@ -37,12 +34,11 @@ export type MergedChanges =
     }
   | { readonly kind: "conflict"; readonly conflicts: readonly Conflict[] };
 
-/** A change with its place in the content. */
 interface PlacedChange extends Change {
   readonly names: readonly string[];
-  /** The JSON Pointer of the change, normalized. */
+  /** Normalized JSON Pointer. */
   readonly place: string;
-  /** The places that contain this place, the outermost first. */
+  /** The places that contain this place, outermost first. */
   readonly above: readonly string[];
 }
 
@@ -57,20 +53,22 @@ function placedChange(change: Change): PlacedChange {
   return { ...change, names, place, above };
 }
 
-/** Returns a change at each place in the content that its path names. Only redactions may name many. */
+/** Expands a path with wildcards. Only redactions may have them. */
 function placedChanges(content: Content, change: Change): PlacedChange[] {
   if (change.value !== undefined || !isStarred(change.path)) return [placedChange(change)];
   return placesOf(content, change.path).map((path) => placedChange({ ...change, path }));
 }
 
 /**
- * Merges the changes that all policies ask for into one RFC 6902 patch. The order of `changes` never matters. `remove` wins
- * over `redact`, and both win over other changes at or below their place. Of several caps the least counts, of several floors
- * the greatest. A change that is already true makes no operation. These are conflicts, which `remove` and `redact` never are:
- * - two different values for one place, or a place inside another one
- * - a cap below a floor, or a bound on something other than a number
- * - a value that holds a text which `changes` or `more_redactions` redact (the patch does not make `more_redactions`)
- * - values that make the content larger than a request body may be
+ * Merges the changes of all policies into one RFC 6902 patch. The order of `changes` does not matter. `remove` wins
+ * over `redact`, and both win over other changes at or below their place. The lowest cap and the highest floor count. A
+ * change that already holds produces no operation.
+ *
+ * `remove` and `redact` never conflict. These are conflicts:
+ * - two values for one place, or one place inside another
+ * - a cap below a floor, or a bound on a non-number
+ * - a value that holds a text redacted by `changes` or `more_redactions` (the latter are not part of the patch)
+ * - content larger than a request body
  */
 export function mergeChanges(
   content: Content,
@@ -85,7 +83,6 @@ export function mergeChanges(
   return patchOf(content, settled, redactions);
 }
 
-/** Returns the content after these redactions, and their operations. */
 export function redactContent(
   content: Content,
   redactions: readonly Change[],
@@ -95,15 +92,14 @@ export function redactContent(
   return { content: merged.content, operations: merged.operations };
 }
 
-/** The message of a value that is not written because it holds a redacted text. */
 export const holds_redacted = "the value holds what another rule hides";
 
-/** Splits changes into the redactions that count, and the writes at places that no redaction covers. */
+/** Returns effective redactions, and writes outside them. */
 function splitChanges(changes: readonly PlacedChange[]): {
   readonly redactions: readonly PlacedChange[];
   readonly writes: readonly PlacedChange[];
 } {
-  /** The redaction of each place: the first `remove`, or else the first `redact`. */
+  /** The first `remove` of each place, else its first `redact`. */
   const winners = new Map<string, PlacedChange>();
   for (const change of changes) {
     if (change.op !== "remove" && change.op !== "redact") continue;
@@ -117,7 +113,6 @@ function splitChanges(changes: readonly PlacedChange[]): {
   };
 }
 
-/** Returns a conflict for each value that holds a redacted text. */
 function leaksOf(content: Content, writes: readonly PlacedChange[], redactions: readonly Change[]): Conflict[] {
   if (redactions.length === 0 || writes.length === 0) return [];
   const texts = hiddenTexts(content, redactContent(content, redactions).content);
@@ -126,13 +121,11 @@ function leaksOf(content: Content, writes: readonly PlacedChange[], redactions: 
     .map((change) => conflict(change.path, holds_redacted, [change]));
 }
 
-/** A value to write at a place. */
 interface Write {
   readonly change: PlacedChange;
   readonly value: unknown;
 }
 
-/** Settles on one value for each place, and returns a conflict for each place where that is impossible. */
 function settleWrites(
   content: Content,
   writes: readonly PlacedChange[],
@@ -155,7 +148,7 @@ function settleWrites(
   return { settled, conflicts };
 }
 
-/** Returns the patch: first all writes, then all redactions. Returns conflicts if an operation cannot be applied. */
+/** Writes first, then redactions. */
 function patchOf(content: Content, writes: readonly Write[], redactions: readonly PlacedChange[]): MergedChanges {
   const operations: AttributedOperation[] = [];
   const conflicts: Conflict[] = [];
@@ -170,7 +163,7 @@ function patchOf(content: Content, writes: readonly Write[], redactions: readonl
       operations.push({ ...operation, policy_id: change.policy_id });
     }
   };
-  // Stops before it copies a value for which the content has no room.
+  // Stop before copying a value that does not fit.
   let room: number = limits.body_bytes_max;
   for (const { change, value } of writes) {
     room = jsonRoom(value, room);
@@ -179,20 +172,17 @@ function patchOf(content: Content, writes: readonly Write[], redactions: readonl
   }
   const is_little = limits.body_bytes_max - room <= small_bytes_max;
   if (room < 0 || (!is_little && isJsonLarger(draft.document, limits.body_bytes_max))) conflicts.push(tooLarge(writes));
-  // From the end, so that the removal of a list entry does not shift the next one.
+  // In reverse, because removing a list entry shifts the later ones.
   for (const redaction of [...redactions].reverse()) perform(redaction, redactOperations(draft.document, redaction));
   return conflicts.length > 0
     ? { kind: "conflict", conflicts }
     : { kind: "merged", operations, content: draft.document as Content };
 }
 
-/** Writes of at most this many bytes together skip the check of the content's size. */
+/** Total size of writes below which the content's size is not checked. */
 const small_bytes_max = 256;
 
-/**
- * Settles on one value for a place where policies set, cap or floor. `first` is the first change of the group. Returns no write
- * if the content already meets all bounds.
- */
+/** Returns no write if the content meets all bounds. `first` is the first change of the group. */
 function settle(
   content: Content,
   first: PlacedChange,
@@ -221,7 +211,7 @@ function settle(
   return { write: { change: bound, value: bound.value } };
 }
 
-/** Returns the least cap or the greatest floor of these bounds; of equal ones the first. */
+/** Among equal ones the first. */
 function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedChange | undefined {
   let best: PlacedChange | undefined;
   for (const bound of bounds) {
@@ -232,7 +222,7 @@ function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedC
   return best;
 }
 
-/** Returns the operations that write a value: none if the content has it already, and one for each missing object above it. */
+/** Adds missing parent objects. Empty if the value is already there. */
 function writeOperations(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
   const current = valueAt(content, change.names);
   if (current !== nothing) {
@@ -261,7 +251,7 @@ function conflict(path: string, message: string, changes: readonly PlacedChange[
   return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
-/** Returns a conflict of the policies that write a large value, or of all writing policies if no value is large. */
+/** Names the policies with large values, or else all writing policies. */
 function tooLarge(writes: readonly Write[]): Conflict {
   const large = writes.filter(({ value }) => isJsonLarger(value, small_bytes_max));
   const changes = (large.length > 0 ? large : writes).map(({ change }) => change);
@@ -279,8 +269,8 @@ function groupByPlace(changes: readonly PlacedChange[]): ReadonlyMap<string, rea
 }
 
 /**
- * Orders changes by place, then by policy name, id, operation and value. Within a list or object numbers come first, in numeric
- * order, so that an entry appended with `-` comes after the numbered entries.
+ * Sorts by place, policy name, id, operation and value. Numbers come first, in numeric order, so an entry appended with
+ * `-` comes last.
  */
 function byPlace(a: PlacedChange, b: PlacedChange): number {
   for (let i = 0; i < a.names.length && i < b.names.length; i += 1) {

@@ -1,4 +1,3 @@
-/** Decisions on tools for which the action catalogue records the types of the parameters. */
 import type { CatalogueEntry, ParameterType } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { changedType } from "../reviews/edit-limits.ts";

@@ -1,16 +1,14 @@
-/** The types of a tool's parameters, as the membrane's action catalogue records them from the tool's input schema. */
+/** Parameter types that the action catalogue records from a tool's input schema. */
 import { unknown } from "@countersign/cel";
 import type { CatalogueEntry, ParameterType } from "@countersign/contract";
 import type { Content } from "./decision.ts";
 
-/** The types of one tool, prepared for decisions. */
 export interface ParameterTypes {
   readonly byName: ReadonlyMap<string, ParameterType>;
-  /** The same parameters as expressions name them, such as `params.amount_usd`. */
+  /** Expression paths, such as `params.amount_usd`. */
   readonly paths: ReadonlySet<string>;
 }
 
-/** Returns the types of an entry; null: it has none. */
 export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTypes | null {
   const byName = new Map(Object.entries(parameters));
   if (byName.size === 0) return null;
@@ -20,17 +18,17 @@ export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTy
   return { byName, paths: new Set(paths) };
 }
 
-/** Returns the path of a member as reasons and `declared` paths of an evaluation spell it. */
+/** Spells a path like reasons and `declared` do. */
 function below(root: string, name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `${root}.${name}` : `${root}[${JSON.stringify(name)}]`;
 }
 
-/** Returns the path of a member that an expression writes between backticks. With a dot in its name it would be another path, too. */
+/** Spells a member in backticks. A name with a dot needs brackets, because `a.b` is another path. */
 function quoted(root: string, name: string): string {
   return name.includes(".") ? below(root, name) : `${root}.${name}`;
 }
 
-/** Whether a JSON value is of this type. A null counts as missing, so it is of every type. */
+/** Null counts as missing and has every type. */
 export function isOfType(value: unknown, type: ParameterType): boolean {
   if (value === null) return true;
   if (type === "integer") return Number.isInteger(value);
@@ -38,7 +36,7 @@ export function isOfType(value: unknown, type: ParameterType): boolean {
   return typeof value === type;
 }
 
-/** Returns the content as expressions see it: a parameter is unknown if its value does not have the recorded type. */
+/** Marks parameters of a wrong type as unknown. */
 export function typedContent(content: Content, types: ParameterTypes): Content {
   const wrong = [...types.byName].filter(
     ([name, type]) => Object.hasOwn(content, name) && !isOfType(content[name], type),

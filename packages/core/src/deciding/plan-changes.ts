@@ -5,19 +5,16 @@ import type { Content } from "./decision.ts";
 import { type Evaluated, obstructed, type Vote } from "./evaluate.ts";
 import { type Conflict, holds_redacted, mergeChanges, redactContent } from "./merge-changes.ts";
 
-/** The changes that Countersign makes to the action. */
 export interface Plan {
-  /** The votes after conflicts. A vote with changes that cannot be made has its fallback effect. */
+  /** Votes after conflicts, some with their fallback effect. */
   readonly votes: readonly Vote[];
-  /** All changes as one JSON patch. */
   readonly modifications: Modification[];
   /** payload.content after the patch. */
   readonly content: Content | null;
 }
 
-/** The record after `planChanges`. */
 export interface Planned extends Evaluated {
-  /** The plan for the votes on the submitted action. The next stage may add redactions. */
+  /** The next stage may add redactions. */
   readonly draft: Plan;
 }
 
@@ -30,8 +27,8 @@ export function planChanges(record: Evaluated): Planned {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Plans the changes of these votes, and after them `late_redactions`: redactions that votes on the modified action ask for. No
- * vote may write a value that holds a redacted text, whether the redaction is late or not.
+ * `late_redactions` come from votes on the modified action. No vote may write a value that holds a redacted text, even
+ * one redacted late.
  */
 export function planOf(
   votes: readonly Vote[],
@@ -43,36 +40,35 @@ export function planOf(
   const redacted = redactContent(plan.content ?? {}, late_redactions);
   const texts = hiddenTexts(plan.content, redacted.content);
   const clean = plan.votes.map((vote) => withoutLeak(vote, texts));
-  // The recursion ends, because each time fewer votes write a value.
+  // Terminates, because each recursion has fewer votes that write.
   if (clean.some((vote, i) => vote !== plan.votes[i])) return planOf(clean, content, late_redactions);
   const modifications = [...plan.modifications, ...(redacted.operations as Modification[])];
   return { votes: plan.votes, modifications, content: redacted.content };
 }
 
-/** Returns the vote itself, or with its fallback effect if it writes a value that holds one of these texts. */
+/** Uses the fallback effect if the vote writes one of these texts. */
 function withoutLeak(vote: Vote, texts: readonly string[]): Vote {
   if (vote.effect !== "approve_modified") return vote;
   const leak = vote.changes.find(({ value }) => value !== undefined && holdsAnyText(value, texts));
   return leak === undefined ? vote : obstructed(vote, `${leak.path}: ${holds_redacted}`);
 }
 
-/** Plans the changes of these votes. Checks values against `late_redactions`, but does not make those. */
+/** Checks values against `late_redactions` without applying them. */
 function planVotes(votes: readonly Vote[], content: Content | null, late_redactions: readonly Change[]): Plan {
   if (!votes.some(({ changes }) => changes.length > 0)) return { votes, modifications: [], content };
   const changes = votes.flatMap((vote) => vote.changes);
   const redactions = [...votes.flatMap(({ placed }) => placed.policy.redactions), ...late_redactions];
   const merged = mergeChanges(content ?? {}, changes, redactions);
-  // The recursion ends, because only written values conflict, and each time fewer votes write one.
+  // Terminates, because only writes conflict and each recursion has fewer of them.
   if (merged.kind === "conflict") return planVotes(afterConflicts(votes, merged.conflicts), content, late_redactions);
   if (merged.operations.length > 0) {
     return { votes, modifications: merged.operations as Modification[], content: merged.content };
   }
-  // No change is needed, for example because the amount is below the cap. The votes for changes then have no effect.
+  // No change is needed, for example because the amount is below the cap.
   const settled = votes.map((vote): Vote => (vote.effect === "approve_modified" ? { ...vote, effect: "none" } : vote));
   return { votes: settled, modifications: [], content };
 }
 
-/** Returns the votes; those that asked for a change in conflict have their fallback effect. */
 function afterConflicts(votes: readonly Vote[], conflicts: readonly Conflict[]): Vote[] {
   const obstacles = new Map<string, string>();
   for (const { path, message, policies } of conflicts) {

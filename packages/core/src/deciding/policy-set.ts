@@ -15,58 +15,51 @@ import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
 import { type ParameterTypes, parameterTypes } from "./parameter-types.ts";
 
-/** One fact that policies of one profile may read. `valid_until` looks at each slot once per decision. */
+/** `validUntilUs` visits each slot once per decision. */
 interface FactSlot extends FactPath {
   readonly profile: number;
 }
 
-/** A policy at its place in a group. */
 export interface PlacedPolicy {
   readonly policy: CompiledPolicy;
-  /** The index of this policy in `PolicyGroup.placed`. */
+  /** Index in `PolicyGroup.placed`. */
   readonly place: number;
-  /** The profile of the policy: an index into `PreparedMembrane.limits`. */
+  /** Index in `PreparedMembrane.limits`. */
   readonly profile: number;
-  /** Slots of the facts that `when` may read. */
+  /** Facts in `when`. */
   readonly when_slots: readonly number[];
-  /** Slots of the facts that `require` and the expressions of a fired policy may read. */
+  /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_slots: readonly number[];
-  /** Whether it is unknown if this policy matches the actions of an unnamed caller. */
+  /** True if an unnamed caller may or may not match this policy. */
   readonly agent_unknown: boolean;
-  /** Places of the policies that do not vote when this one fires. */
+  /** Places of the policies that do not vote if this one fires. */
   readonly suppresses: readonly number[];
 }
 
-/** Policies that are evaluated together, in a fixed order. */
 export interface PolicyGroup {
   readonly placed: readonly PlacedPolicy[];
   readonly candidates: (key: ActionKey) => readonly number[];
 }
 
-/** The settings of a membrane, prepared for one policy set. */
 export interface PreparedMembrane {
   /** By folded verb. */
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
-  /** By folded verb, of the tools with recorded types of parameters. */
+  /** By folded verb; only tools with recorded types. */
   readonly parameters: ReadonlyMap<string, ParameterTypes>;
   readonly limits: readonly FactLimits[];
-  /** The names that the catalogue or a policy knows, by the group of the policy. */
   readonly names: { readonly live: KnownNamesByKind; readonly shadow: KnownNamesByKind };
 }
 
-/** All policies of a membrane, compiled. Immutable; compiled once per change and used for every decision. */
+/** Immutable; compiled once per change. */
 export interface PolicySet {
   readonly version: number;
-  /** SHA-256 over ids, versions, modes and documents of all policies, in a fixed order. */
+  /** Over ids, versions, modes, packs and documents in a fixed order. */
   readonly sha256: string;
   readonly live: PolicyGroup;
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
-  /**
-   * Begins an evaluation of this set's programs on these bindings. The caller sets the budget before each program. `declared`: paths of
-   * parameters with a recorded type; null: none.
-   */
+  /** Set the budget before each program. `declared`: paths of parameters with a recorded type. */
   readonly begin: (
     bindings: Readonly<Record<string, unknown>>,
     now: Timestamp,
@@ -74,24 +67,23 @@ export interface PolicySet {
   ) => EvaluationContext;
 }
 
-/** The input of `compilePolicySet`. */
 interface PolicySetSource {
   /** In any order. */
   readonly policies: readonly PolicySource[];
   readonly version: number;
-  /** Compiles the policies of packs once for all sets; without it they are compiled for this set. */
+  /** Cache shared by all sets. */
   readonly shared?: SharedPolicies;
 }
 
-/** The number of policies that one step compiles. A step takes a few milliseconds. */
+/** Policies compiled per step. One step takes a few milliseconds. */
 const policies_a_step = 8;
 
-/** Compiles the policies of one membrane. The order of `policies` never matters. Throws for text that is not CEL. */
+/** Throws for text that is not CEL. */
 export function compilePolicySet(source: PolicySetSource): PolicySet {
   return finish(policySetSteps(source));
 }
 
-/** Compiles a policy set in steps, because hundreds of policies take some tenths of a second. */
+/** Compiles in steps, because hundreds of policies take some tenths of a second. */
 export function* policySetSteps(source: PolicySetSource): Generator<void, PolicySet> {
   const ordered = [...source.policies].sort(byName);
   const compiled = yield* compileSteps(ordered, source.shared);
@@ -140,7 +132,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
   };
 }
 
-/** Compiles the policies of packs first, so that their variables have the same slots in all sets. */
+/** Compiles pack policies first, so their variables have the same slots in all sets. */
 function* compileSteps(
   ordered: readonly PolicySource[],
   shared: SharedPolicies | undefined,
@@ -171,13 +163,11 @@ function byName(a: PolicySource, b: PolicySource): number {
   return a.policy_id < b.policy_id ? -1 : a.policy_id > b.policy_id ? 1 : a.version - b.version;
 }
 
-/** What a policy asks of its facts. */
 interface Profile {
   readonly max_age_seconds: MaxAgeSeconds | undefined;
   readonly facts_from: FactsFrom | undefined;
 }
 
-/** The profiles and fact slots of a set, numbered in the order of first use. */
 class Tables {
   readonly profiles: (Profile | undefined)[] = [undefined];
   readonly slots: FactSlot[] = [];
@@ -220,10 +210,7 @@ function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
   return { placed, candidates: (key) => index.candidates(key) };
 }
 
-/**
- * Returns for each policy the places that it suppresses: the named policies of its own pack. Policies that suppress each other
- * in a cycle suppress nothing within that cycle.
- */
+/** Only within the policy's pack. Policies in a cycle do not suppress each other. */
 function suppressions(policies: readonly CompiledPolicy[]): number[][] {
   const places = new Map<string, number[]>();
   policies.forEach((policy, place) => {

@@ -23,18 +23,14 @@ import { asAncestor } from "./evaluate-readings.ts";
 import { freezeReasonName } from "./freezes.ts";
 import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
-/** What messages may not quote. */
 export interface Unquoted {
   /** Texts of the action. */
   readonly redacted: readonly string[];
-  /** Whether the reader gets no stored and pulled facts. The views have none then. */
+  /** The reader must not see stored and pulled facts. The views then lack them. */
   readonly stored: boolean;
 }
 
-/**
- * Returns the reasons of these votes on the record's action with this content. Messages read their values from `viewsFor`, or from the
- * views of the agent above the acting one that a vote is about.
- */
+/** Message values come from `viewsFor`, or from the views of the ancestor that a vote is about. */
 export function reasonsOf(
   record: Classified,
   votes: readonly Vote[],
@@ -61,7 +57,7 @@ export function reasonsOf(
   return reasons;
 }
 
-/** Whether a vote is a reason. Overridden votes are not, and votes of unknown policies that only add risk are not. */
+/** Excludes overridden votes and unknown policies that only add risk. */
 function isReason(vote: Vote, overrides: ReadonlySet<string>): boolean {
   return (vote.effect !== "none" || vote.unknowns.length === 0) && !isOverridden(vote, overrides);
 }
@@ -84,17 +80,16 @@ function reasonOf(vote: Vote, views: Views, unquoted: Unquoted): Reason {
   };
 }
 
-/** Names the agent above the acting one that a vote is about. */
 function aboveText({ ancestor }: Vote, redacted: readonly string[]): string {
   return ancestor === undefined ? "" : withoutTexts(` (for the agent ${ancestor} above this one)`, redacted);
 }
 
-/** The message of an error may contain any value, so readers without stored facts get only that there was one. */
+/** Error messages may contain any value, so readers without stored facts see only "error". */
 function withoutError(cause: Cause): Cause {
   return cause.path === "" && cause.reason !== "cost" ? { path: "", reason: "error" } : cause;
 }
 
-/** Names the failure of the context source as the cause of each missing fact, because the source gave no facts. */
+/** Replaces "missing" with the failure of the context source, which gave no facts. */
 function withPullFailure(causes: readonly Cause[], failure: PullFailure | null): readonly Cause[] {
   if (failure === null) return causes;
   return causes.map((cause) =>
@@ -120,17 +115,14 @@ function messageOf(
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
 }
 
-/** Stands where a message would quote a value that its reader does not get. */
 const not_shown_text = "[not shown]";
 
 function partText(value: unknown, stored: boolean): string {
   return value === undefined && stored ? not_shown_text : shownValue(value);
 }
 
-/** The most policies that a message names. */
 const spenders_named_max = 5;
 
-/** Returns a sentence that names what used up the cost budget; empty if the vote lacks nothing because of that. */
 function spentText({ spenders }: Vote): string {
   if (spenders.length === 0) return "";
   const named = spenders.slice(0, spenders_named_max);
@@ -139,7 +131,6 @@ function spentText({ spenders }: Vote): string {
   return `. The budget is for all policies together: ${costs}${others}`;
 }
 
-/** Returns why a policy is unknown, in a sentence that quotes none of the `redacted` texts. */
 export function notEstablished(
   { title }: CompiledPolicy,
   unknowns: readonly Cause[],
@@ -149,7 +140,6 @@ export function notEstablished(
   return `${title}: not established, because ${causes.join(", ")}`;
 }
 
-/** Returns the value of a program on the raw view; undefined if it has no value. */
 function messageValue(program: Program, policy: CompiledPolicy, views: Views): unknown {
   const view = views.raw ?? views.fresh;
   bindVariables(policy, view.bindings);
@@ -168,21 +158,20 @@ function unknownFacts(
     const { path, reason } = cause;
     const fact = {
       path: clipText(withoutTexts(path, redacted), 256),
-      // Without a path the reason is the message of an error, which may contain a value. A known name may be one, too.
+      // An error message or a known name may contain a redacted text.
       reason: clipText(path === "" || isLookAlikeCause(cause) ? withoutTexts(reason, redacted) : reason, 64),
     };
     return reason === untrusted_source ? { ...fact, assurance: assuranceAt(facts, path) } : fact;
   });
 }
 
-/** Returns the assurance of the fact at a path such as `facts.identity.account_status`. */
+/** `path` is for example `facts.identity.account_status`. */
 function assuranceAt(facts: MergedFacts, path: string): Assurance {
   const fact = factPath(path.split(".").slice(1, 3).join("."));
   const origin = fact === null ? null : originOf(facts, fact.category, fact.field);
   return origin === null ? "reported" : assuranceOf(origin);
 }
 
-/** Returns the reason of a vote of the membrane itself. */
 export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {
   const score = modified_risk === null ? risk_score : `${modified_risk} of the modified action`;
   const default_message =
@@ -196,22 +185,20 @@ export function membraneReason({ policy, effect, threshold, modified_risk }: Mem
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
 }
 
-/** Returns the look-alikes that this record's decision reports. */
 export function reportedLookAlikes({ input, action, modified }: Concluded): readonly ReportedLookAlike[] {
   const votes = action.look_alikes.length === 0 ? [] : [...modified.plan.votes, ...modified.objections];
   const causes = votes.flatMap(({ unknowns, missing }) => [...unknowns, ...missing]);
   return reported(action.look_alikes, causes, input);
 }
 
-/** A reason without its words. */
 export interface BareReason {
   readonly policy: string;
   readonly effect: Reason["effect"];
-  /** The facts that were unknown. `assurance`: only of those that had too little. */
+  /** `assurance` only if it was too low. */
   readonly unknown: readonly Pick<Reason["unknown_facts"][number], "path" | "assurance">[];
 }
 
-/** Returns the reasons that `explain` gives for this record, without their words and in another order. */
+/** In another order than those of `explain`. */
 export function bareReasons(record: Concluded): BareReason[] {
   const { input, action, modified, conclusion } = record;
   const { facts } = input;
@@ -237,20 +224,19 @@ const effectOrder: Readonly<Record<Reason["effect"], number>> = {
   none: 3,
 };
 
-/** Orders reasons by effect, the strictest first. */
+/** Strictest first. */
 export function byEffect(a: Reason, b: Reason): number {
   return effectOrder[a.effect] - effectOrder[b.effect];
 }
 
-/** The most characters that the texts of all reasons of one decision may have; enough for some hundred usual reasons. */
+/** For the texts of all reasons of one decision; enough for some hundred usual reasons. */
 export const reasons_chars_max = 65_536;
 
-/** The message of a reason whose own texts do not fit. */
 export const left_out = "Omitted, because the decision has too many reasons.";
 
 /**
- * Drops the texts of reasons that do not fit into `reasons_chars_max`, and keeps all reasons. Otherwise a thousand policies
- * that fire on a small action would make a decision of 10 MB.
+ * Keeps all reasons but omits texts beyond `reasons_chars_max`. Otherwise a thousand policies could make a decision of
+ * 10 MB.
  */
 export function fitReasons(reasons: readonly Reason[]): Reason[] {
   let left = reasons_chars_max;

@@ -2,7 +2,6 @@ import { collectFindings } from "../policy/check/findings.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../policy/located.ts";
 import type { PolicyTestResult } from "./run-tests.ts";
 
-/** Returns one diagnostic for each failed test case, at its place in the document. */
 export function redTestDiagnostics(results: readonly PolicyTestResult[], located: Located): PolicyDiagnostic[] {
   const findings = collectFindings();
   for (const [index, result] of results.entries()) {

@@ -1,11 +1,11 @@
-/** What one policy adds to the risk of an action; `value` is from 0 to 1. */
+/** `value` is from 0 to 1. */
 export interface RiskContribution {
   readonly source: string;
   readonly group: string;
   readonly value: number;
 }
 
-/** The risk of an action, from 0 to 1 with four decimals, and its contributions. */
+/** Score from 0 to 1 with four decimals. */
 export interface Risk {
   readonly score: number;
   readonly contributions: readonly RiskContribution[];
@@ -14,14 +14,13 @@ export interface Risk {
 const none: Risk = Object.freeze({ score: 0, contributions: Object.freeze([]) });
 
 /**
- * Returns the noisy-or of all contributions: `1 − ∏(1 − r)` over groups, where r is the greatest value of the group. Groups are
- * multiplied in the order of their names, because floating-point products depend on the order.
+ * Noisy-or: `1 − ∏(1 − r)` over groups, where r is the greatest value of the group. Groups are multiplied in name
+ * order, because floating-point products depend on the order.
  */
 export function riskScore(contributions: readonly RiskContribution[]): number {
   return scoreOf(contributions.length < 2 ? contributions : [...contributions].sort(byGroup));
 }
 
-/** Returns the risk score with its contributions. */
 export function combineRisk(contributions: readonly RiskContribution[]): Risk {
   if (contributions.length === 0) return none;
   const sorted = [...contributions].sort(byGroup);
@@ -45,7 +44,6 @@ function scoreOf(sorted: readonly RiskContribution[]): number {
   return fourDecimals(1 - safe);
 }
 
-/** Rounded to four decimals. */
 export function fourDecimals(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }

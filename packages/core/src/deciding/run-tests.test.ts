@@ -94,7 +94,7 @@ describe("a red case is told at its line and column", () => {
       expect([code, message, help]).toEqual(["test_failed", expect.stringContaining('"red '), expect.any(String)]);
   });
 
-  /** Where the brace before the name of a red case stands. */
+  /** Finds the brace before the name of a failing case. */
   function placeIn(text: string, case_index: 1 | 2): [number, number] {
     const before = text
       .slice(0, text.lastIndexOf("{", text.indexOf(case_index === 1 ? '"red one"' : '"red two"')))

@@ -9,17 +9,16 @@ import type { DecidableIntent, Decided, MembraneSettings } from "./decision.ts";
 import { compilePolicySet, type PolicySet } from "./policy-set.ts";
 import { fourDecimals } from "./risk.ts";
 
-/** The result of one test case of a policy; `mismatches` is empty if it passed. */
+/** `mismatches` is empty if the case passed. */
 export interface PolicyTestResult {
   readonly name: string;
   readonly passed: boolean;
   readonly mismatches: readonly { readonly field: string; readonly expected: unknown; readonly actual: unknown }[];
 }
 
-/** The time of a case without `now`. */
 const default_test_now = "2026-01-01T12:00:00Z";
 
-/** A membrane that approves everything that no policy stops, whatever the risk. */
+/** Approves everything that no policy stops, whatever the risk. */
 export const plainMembrane: MembraneSettings = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
@@ -35,14 +34,13 @@ export const plainMembrane: MembraneSettings = {
 };
 
 /**
- * Runs the test cases of a policy, each against this policy alone in `plain_membrane`. Claims count as attested and facts as verified,
- * because a case tests the policy and not the role of a submitter. The document must have passed `checkPolicy`.
+ * Tests only this policy, in `plainMembrane`, with attested claims and verified facts. The document must have passed
+ * `checkPolicy`.
  */
 export function runPolicyTests(document: PolicyDocument): PolicyTestResult[] {
   return finish(policyTestSteps(document));
 }
 
-/** Runs the test cases in steps, one for each case. */
 export function* policyTestSteps(document: PolicyDocument): Generator<void, PolicyTestResult[]> {
   const policySet = compilePolicySet({
     policies: [{ policy_id: "pol_test", version: 1, document, mode: "live" }],
@@ -75,7 +73,6 @@ function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestRe
   return { name: test.name, passed: mismatches.length === 0, mismatches };
 }
 
-/** Decides the action of a test case. */
 export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided {
   const now_us = parseTimestampUs(test.now ?? default_test_now) ?? 0;
   const facts = (test.facts ?? {}) as Partial<Record<FactCategoryName, Record<string, unknown>>>;

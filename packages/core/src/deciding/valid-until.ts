@@ -5,9 +5,9 @@ import { partsRead } from "./evaluate.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
 /**
- * Returns when the first fact behind a decision becomes stale, in microseconds since 1970; null if none does. The facts that
- * count are those that evaluated expressions may read; with `deciding` only those of these policies. A fact that is stale
- * already does not count, because bad news does not expire.
+ * Returns when the first fact behind a decision becomes stale, in microseconds since 1970, or null. Counts facts that
+ * evaluated expressions may read; with `deciding` only of these policies. Facts already stale do not count, because bad
+ * news does not expire.
  */
 export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPolicy> | null): number | null {
   const { input, action, evaluation } = record;

@@ -1,4 +1,3 @@
-/** The facts of a decision when the action is decided again later. */
 import { clock_hour_fact, type FactCategoryName, factCategoryNames } from "@countersign/contract";
 import { us_per_hour } from "../time.ts";
 import {
@@ -15,16 +14,15 @@ import { as_of_ahead_us_max } from "./validate-context.ts";
 const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 const hours_a_day = 24;
 
-/** Sources whose facts came with the submission. All others are stored, and may have changed since. */
+/** Other facts are stored and may have changed since. */
 const submittedSourceNames = ["token", "pulled", "inline"] as const satisfies readonly FactSource[];
 
-/** The documents that are stored now for agents above the one that acts, by their id. */
+/** By agent id. */
 export type StoredForAncestors = ReadonlyMap<string, readonly ContextSource[]>;
 
 /**
- * Returns the facts for deciding an action again at `now_us`: what came with its submission, and what is `stored` now, merged as
- * at a submission. Facts do not age while the action waits: each is as old at `now_us` as it was at `decided_us`. A clock hour
- * is the exception, because it is a time of day: it moves on with the clock.
+ * Merges submitted facts with those `stored` now, to decide an action again at `now_us`. Facts keep the age that they
+ * had at `decided_us`. Only the clock hour moves on.
  */
 export function factsOfNow(
   decided: MergedFacts,
@@ -50,7 +48,6 @@ export function factsOfNow(
   return { ...facts, ancestors: again };
 }
 
-/** Returns the facts that came with a submission, one document for each source and category. */
 function submittedSources(decided: MergedFacts): ContextSource[] {
   return factCategoryNames.flatMap((category) => {
     const found = decided[category];
@@ -88,7 +85,7 @@ function carriedOn(
 
   const origin = originIn(found, clock_field);
   const { as_of_us } = origin;
-  // It was over when the action was decided, so nobody knows that it was right.
+  // The hour had ended before the decision, so its value may have been wrong.
   const was_over = hourOf(decided_us) > hourOf(as_of_us);
   const moved = (((hour + hourOf(now_us) - hourOf(as_of_us)) % hours_a_day) + hours_a_day) % hours_a_day;
   const moved_us = Math.max(hourOf(now_us) * us_per_hour, now_us - Math.max(0, decided_us - as_of_us));
@@ -99,11 +96,11 @@ function carriedOn(
   };
 }
 
-/** Returns an as-of time that makes the fact as old at `now_us` as it was at `decided_us`; younger than that: as of now. */
+/** Keeps the fact's age. A fact newer than `decided_us` is as of now. */
 function carriedAsOf({ source, as_of_us }: FactOrigin, decided_us: number, now_us: number): number {
   const carried_us = as_of_us + (now_us - decided_us);
   if (submittedSourceNames.some((name) => name === source)) return carried_us;
-  // A time that is too far ahead stays so, because some clock was wrong.
+  // Some clock was wrong.
   return as_of_us > now_us + as_of_ahead_us_max ? as_of_us : Math.min(carried_us, now_us);
 }
 

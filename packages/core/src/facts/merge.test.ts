@@ -142,7 +142,7 @@ describe("assurance", () => {
       ["security.other", "b", "attested"],
       ["security.siem_ref", "c", "stored"],
     ]);
-    // An assurance that is the usual one takes no room in records.
+    // Default assurances are not stored.
     expect(mergeFacts([{ ...at("inline", 2, { security: {} }), assurance: "reported" }]).security?.origin).toEqual({
       source: "inline",
       as_of_us: 2,

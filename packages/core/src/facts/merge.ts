@@ -2,45 +2,43 @@ import { type Assurance, type FactCategoryName, factCategoryNames, type PullFail
 import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
 import { parseIsoTimeUs } from "../time.ts";
 
-/** Where a fact can come from, most trusted first. */
+/** Most trusted first. */
 export const factSources = ["token", "pulled", "target", "agent", "org", "inline"] as const;
 
 export type FactSource = (typeof factSources)[number];
 
-/** The part of a valid context document (contract §2.9) that `mergeFacts` reads. */
+/** The part of a valid context document that is merged. Source: spec §2.9. */
 export interface FactDocument {
   readonly facts: { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> | undefined };
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** Names of facts, by category. */
 type FactNames = { readonly [category in FactCategoryName]?: readonly string[] };
 
-/** Facts whose numbers a double would round. The document of their source has null in their place. */
+/** Their numbers do not fit a double, so the document has null instead. */
 export type InexactFacts = FactNames;
 
-/** One document to merge, with the time of its receipt. */
 export interface ContextSource {
   readonly source: FactSource;
   readonly document: FactDocument;
   readonly received_us: number;
   readonly inexact?: InexactFacts | undefined;
-  /** Only of the source `token`: the facts that the token did not prove. No other source gives them. */
+  /** Facts not proved by the token. Only for the source `token`. */
   readonly unproved?: FactNames | undefined;
-  /** Absent: that of the source. */
+  /** Defaults to the source's. */
   readonly assurance?: Assurance | undefined;
-  /** Whether the document is stored for another spelling of the agent's id or of the target. */
+  /** Stored for another spelling of the agent's id or the target. */
   readonly respelled?: boolean;
 }
 
-/** The source of a fact, its as-of time, and its assurance where that is not the one of the source. */
+/** `assurance` only if not the source's default. */
 export interface FactOrigin {
   readonly source: FactSource;
   readonly as_of_us: number;
   readonly assurance?: Assurance;
 }
 
-/** Inline facts of decisions before assurance was recorded count as reported, because nobody knows who sent them. */
+/** Inline facts of old decisions count as reported, because their sender is unknown. */
 const assuranceOfSource: Readonly<Record<FactSource, Assurance>> = {
   token: "verified",
   pulled: "pulled",
@@ -50,12 +48,10 @@ const assuranceOfSource: Readonly<Record<FactSource, Assurance>> = {
   inline: "reported",
 };
 
-/** Returns how sure the facts of an origin are. */
 export function assuranceOf({ source, assurance }: Pick<FactOrigin, "source" | "assurance">): Assurance {
   return assurance ?? assuranceOfSource[source];
 }
 
-/** Returns the origin of the facts of a source. */
 function originOfSource(
   { source, assurance }: Pick<ContextSource, "source" | "assurance">,
   as_of_us: number,
@@ -65,51 +61,43 @@ function originOfSource(
     : { source, as_of_us, assurance };
 }
 
-/**
- * The merged facts of one category. `origin` is the origin of every field that `origins` does not name. With one source, the
- * usual case, `values` is the object of that source, without a copy.
- */
+/** `origin` applies to every field not in `origins`. */
 export interface CategoryFacts {
   readonly values: Readonly<Record<string, unknown>>;
   readonly origin: FactOrigin;
   readonly origins: Readonly<Record<string, FactOrigin>> | null;
-  /** Fields that are unknown, whatever other sources say, because their source gave a number that no double holds. */
+  /** Unknown regardless of other sources, because the number does not fit a double. */
   readonly inexact?: readonly string[];
-  /** Fields that are unknown, whatever other sources say, because the agent's token did not prove them. */
+  /** Unknown regardless of other sources, because the token did not prove them. */
   readonly unproved?: readonly string[];
-  /** Fields that are unknown because the caller who asks does not get their values. Never stored. */
+  /** Unknown, because hidden from the caller. Never stored. */
   readonly not_shown?: readonly string[];
 }
 
-/** Facts, by category, that are stored for another spelling of the agent's id or of the target. */
+/** Stored for another spelling of the agent's id or the target. */
 export type RespelledFacts = { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> };
 
-/**
- * All facts of one decision with their origins, as plain data that is stored with the intent. `not_pulled` says why the context
- * source gave no facts.
- */
+/** Stored with the intent. `not_pulled` is the failure of the context source. */
 export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFacts } & {
   readonly not_pulled?: PullFailure;
-  /** These facts are unknown, and their values count where they forbid something. */
+  /** Unknown, but the values count where they forbid something. */
   readonly respelled?: RespelledFacts;
-  /** The agents above the one that acts, the nearest first, with the facts of each. Absent: there is none. */
+  /** Nearest first. */
   readonly ancestors?: readonly Ancestor[];
 };
 
-/** An agent above the one that acts. */
 export interface Ancestor {
   readonly id: string;
-  /** Who says that this agent is above the acting one. */
   readonly source: "token" | "register" | "submitted";
-  /** The facts of the action, with those that are stored for this agent. */
+  /** Includes facts stored for this agent. */
   readonly facts: MergedFacts;
 }
 
 /**
- * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
- * `sources`. Inline facts come last, so an agent cannot replace a stored or pulled fact. Of two documents of one source the
- * later received one wins. A null counts as missing, but an inexact or unproved fact is not replaced. `regulatory.tcpa` fills in flat facts that its own document lacks.
- * Documents for another spelling of an id replace nothing: they are merged by themselves, as `respelled`.
+ * Merges documents. The most trusted source of each fact wins, regardless of age and order. Inline facts rank last, so
+ * an agent cannot replace a stored or pulled fact. Within a source the later received document wins. Null counts as
+ * missing, but inexact and unproved facts are not replaced. `regulatory.tcpa` fills missing flat facts of its own
+ * document. Documents for another spelling become `respelled`.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
   const ranked = sources.length < 2 ? sources : [...sources].sort(byTrust);
@@ -128,7 +116,7 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
     for (const source of ranked) {
       const given = source.document.facts[category];
       if (given === undefined || given === null) continue;
-      // Before the merge, because otherwise an agent's flat fact would win over a stored container.
+      // Before the merge, so an agent's flat fact does not win over a stored container.
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
       const origin = originOfSource(source, asOfUs(source, category));
       const inexact = source.inexact?.[category];
@@ -162,7 +150,7 @@ function byTrust(a: ContextSource, b: ContextSource): number {
   return factSources.indexOf(a.source) - factSources.indexOf(b.source) || b.received_us - a.received_us;
 }
 
-/** Returns the as-of time of a category; without one, the time of receipt. */
+/** Defaults to the time of receipt. */
 export function asOfUs(
   { document, received_us }: Pick<ContextSource, "document" | "received_us">,
   category: FactCategoryName,
@@ -182,7 +170,7 @@ function addMissing(
   for (const field of Object.keys(values)) {
     if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
     if (facts.inexact?.includes(field) || facts.unproved?.includes(field)) continue;
-    // A null without another value stays null, so that `x == null` is definite.
+    // Null stays, so that `x == null` is definite.
     if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
     origins ??= { ...facts.origins };
@@ -190,7 +178,7 @@ function addMissing(
     origins[field] = origin;
   }
   const added = all === null ? facts : { ...facts, values: all, origins };
-  // Only what no better source gives is unknown because of its number.
+  // Unknown only if no better source gives it.
   const unknown = inexact.filter(
     (field) => isMissing(ownValue(facts.values, field)) && !facts.unproved?.includes(field),
   );
@@ -205,21 +193,20 @@ function ownValue(values: Readonly<Record<string, unknown>>, field: string): unk
   return Object.hasOwn(values, field) ? values[field] : undefined;
 }
 
-/** Returns the origin of one fact; null if the fact is missing or null. */
+/** Null if the fact is missing or null. */
 export function originOf(facts: MergedFacts, category: FactCategoryName, field: string): FactOrigin | null {
   const found = facts[category];
   if (found === undefined || isMissing(ownValue(found.values, field))) return null;
   return originIn(found, field);
 }
 
-/** Returns the origin of a field that the category has. */
 export function originIn({ origins, origin }: CategoryFacts, field: string): FactOrigin {
   return (origins !== null && Object.hasOwn(origins, field) ? origins[field] : undefined) ?? origin;
 }
 
 /**
- * Returns the facts for a caller who does not get stored and pulled values. These facts are unknown on every view, also where
- * they forbid something, because otherwise their values could be found by trying. Returns `facts` itself if it has none.
+ * Makes stored and pulled facts unknown on every view, even where they forbid something, because callers could
+ * otherwise guess their values. Returns `facts` itself if nothing is hidden.
  */
 export function withoutValues(facts: MergedFacts): MergedFacts {
   if (!hidesAny(facts) && !facts.ancestors?.some((each) => hidesAny(each.facts))) return facts;
@@ -248,19 +235,19 @@ function hidesAny(facts: MergedFacts): boolean {
   });
 }
 
-/** Whether callers who only submit do not get the value of a fact of this origin. */
+/** Callers who only submit must not see such facts. */
 export function hidesValue(origin: FactOrigin): boolean {
   const assurance = assuranceOf(origin);
   return assurance === "stored" || assurance === "pulled";
 }
 
-/** One fact of an answer; `path` is `category.field`. */
+/** `path` is `category.field`. */
 export interface ListedFact extends FactOrigin {
   readonly path: string;
   readonly value: unknown;
 }
 
-/** Returns every fact with a value and its origin, by category in the order of the contract, then by name. */
+/** By category in contract order, then by name. Omits missing values. */
 export function listFacts(facts: MergedFacts): ListedFact[] {
   const listed: ListedFact[] = [];
   for (const category of factCategoryNames) {

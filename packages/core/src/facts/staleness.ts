@@ -22,34 +22,28 @@ import {
 } from "./merge.ts";
 import { as_of_ahead_us_max } from "./validate-context.ts";
 
-/** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
+/** Seconds by category (`security`) or fact (`environmental.tls_version`). */
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
 
 const hour_us = 3_600 * us_per_second;
 const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 
-/**
- * The age limits of one category, and the least assurance that counts, as ranks. A field with null is limited only by the
- * clock hour.
- */
+/** A field with null is limited only by the clock hour. */
 interface CategoryLimits {
   readonly max_age_us: number;
   readonly fields: ReadonlyMap<string, number | null>;
   readonly least_us: number;
   readonly from: number;
   readonly fields_from: ReadonlyMap<string, number>;
-  /** The highest of these ranks. A fact of this assurance counts whatever its name. */
+  /** Facts of this rank always count. */
   readonly most_from: number;
 }
 
-/** Age limits and least assurances for all categories. */
 export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
 
 /**
- * Resolves age limits over the defaults. Later layers win over earlier ones. In one layer a single fact wins over its category;
- * a category also replaces the single facts of earlier layers. `clockHourFact` has no age limit unless a layer names it or its
- * category. Of assurances each layer can only ask for more: the strictest layer wins, with a single fact over its category in
- * each layer.
+ * Later layers win. Within a layer a fact wins over its category; a category also replaces the facts of earlier layers.
+ * The clock hour has no age limit unless a layer names it or its category. Of assurances the strictest layer wins.
  */
 export function resolveLimits(
   layers: readonly (MaxAgeSeconds | undefined)[],
@@ -88,7 +82,7 @@ function resolveFrom(
     Math.max(0, ...given.map((layer) => assuranceRank[layer[path] ?? layer[category] ?? "reported"]));
   const paths = given.flatMap((layer) => Object.keys(layer)).filter((path) => path.startsWith(`${category}.`));
   const ranks = new Map(paths.map((path) => [path, rankOf(path)]));
-  // The container needs the most that is asked of a fact in it, because rules read these facts there, too.
+  // Rules may read its facts in the container.
   const contained = containedFacts.flatMap((path) => ranks.get(path) ?? []);
   if (contained.length > 0) ranks.set(container_fact, Math.max(rankOf(container_fact), ...contained));
   const fields_from = new Map([...ranks].map(([path, rank]) => [path.slice(category.length + 1), rank]));
@@ -102,8 +96,8 @@ function isUntrusted(limits: CategoryLimits, field: string, origin: FactOrigin):
 }
 
 /**
- * Returns until when a fact is fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock hour. Null
- * if the fact is missing, stale or of too little assurance.
+ * Returns when a fact becomes stale, in microseconds: as-of time plus maximum age, or the end of the clock hour. Null
+ * for unusable facts.
  */
 export function freshUntilUs(
   facts: MergedFacts,
@@ -126,12 +120,12 @@ function isStale(
   as_of_us: number,
   now_us: number,
 ): boolean {
-  // A fact exactly as old as its limit is fresh; a clock hour ends when the next one begins.
+  // A fact exactly as old as its limit is fresh. A clock hour ends when the next begins.
   if (now_us - as_of_us > maxAgeUs(limits, field) || isTooFarAhead(as_of_us, now_us)) return true;
   return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
 }
 
-/** Whether a fact is too far in the future. Some clock was wrong, so the age of the fact is unknown. */
+/** Some clock was wrong, so the age is unknown. */
 function isTooFarAhead(as_of_us: number, now_us: number): boolean {
   return as_of_us - now_us > as_of_ahead_us_max;
 }
@@ -149,10 +143,7 @@ function hourEndUs(as_of_us: number): number {
   return (Math.floor(as_of_us / hour_us) + 1) * hour_us;
 }
 
-/**
- * Whether all facts of a document are fresh under all of these limits, so that its source need not be asked again. The as-of
- * time of a category is at most the time of its receipt.
- */
+/** True if all facts of a document are fresh under all limits. Assumes as-of times up to the time of receipt. */
 export function isFresh(
   document: FactDocument,
   received_us: number,
@@ -169,13 +160,12 @@ export function isFresh(
   });
 }
 
-/** The facts as bindings: one plain object for every category. */
 export type FactBindings = { readonly [category in FactCategoryName]: Readonly<Record<string, unknown>> };
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 const no_fields: readonly string[] = Object.freeze([]);
 
-/** Returns the value that replaces a fact without a usable value. `unusable null`: it is null, and stale or untrusted too. */
+/** `unusable null`: null, and stale or untrusted as well. */
 export type Marker = (
   path: string,
   reason:
@@ -189,10 +179,7 @@ export type Marker = (
     | "not_shown",
 ) => unknown;
 
-/**
- * Returns every fact as given, whatever its age and assurance; a fact that is null, inexact, unproved or not shown is replaced by
- * `marker`.
- */
+/** Ignores age and assurance. `marker` replaces null, inexact, unproved and hidden facts. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
     markNull(facts[category], category, marker);
@@ -206,7 +193,7 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Replaces nulls, which count as missing, also in the keys of a category, and facts that are inexact, unproved or not shown. */
+/** Also replaces nulls within a category's keys. */
 function markNull(
   {
     values,
@@ -239,8 +226,8 @@ function markNull(
 }
 
 /**
- * Returns `raw` with every fact replaced by `marker` that is stale, of too little assurance, or stored for another spelling of
- * an id; `raw` itself if there is none.
+ * Marks facts that are stale, of too little assurance, or stored for another spelling. Returns `raw` itself if there
+ * are none.
  */
 export function freshView(
   facts: MergedFacts,
@@ -261,12 +248,10 @@ export function freshView(
   return facts.respelled === undefined ? (view ?? raw) : overlaid(view ?? raw, facts.respelled, marker);
 }
 
-/** Returns `raw` with the values that are stored for another spelling of an id. */
 export function respelledView(raw: FactBindings, respelled: RespelledFacts): FactBindings {
   return overlaid(raw, respelled, null);
 }
 
-/** Returns the view with these facts in place of its own; with `marker`, with a marker for each. */
 function overlaid(view: FactBindings, respelled: RespelledFacts, marker: Marker | null): FactBindings {
   const over: Record<FactCategoryName, Readonly<Record<string, unknown>>> = { ...view };
   for (const category of factCategoryNames) {

@@ -1,13 +1,13 @@
-/** Merged facts as they are stored with a decision: each origin once. */
+/** Stores merged facts with each origin only once. */
 import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
 import type { Ancestor, CategoryFacts, FactOrigin, MergedFacts, RespelledFacts } from "./merge.ts";
 
-/** Facts of one category. Numbers are places in the list of origins. */
+/** Numbers are indexes of origins. */
 interface StoredCategory {
   readonly values: CategoryFacts["values"];
   /** Absent: 0. */
   readonly origin?: number;
-  /** Absent: all fields have the origin of the category. */
+  /** Absent: all fields have the category's origin. */
   readonly origins?: Readonly<Record<string, number>>;
   readonly inexact?: readonly string[];
   readonly unproved?: readonly string[];
@@ -20,7 +20,6 @@ type StoredFacts = { readonly [category in FactCategoryName]?: StoredCategory } 
   readonly ancestors?: readonly (Pick<Ancestor, "id" | "source"> & { readonly facts: StoredFacts })[];
 };
 
-/** Returns the facts as JSON text. */
 export function factsText(facts: MergedFacts): string {
   return JSON.stringify(storedFacts(facts));
 }
@@ -55,7 +54,7 @@ function isSameOrigin(a: FactOrigin, b: FactOrigin): boolean {
   return a.source === b.source && a.as_of_us === b.as_of_us && a.assurance === b.assurance;
 }
 
-/** Returns the facts of a stored document; null: it has another form. */
+/** Returns null for another form. */
 export function factsOf(stored: unknown): MergedFacts | null {
   if (!isStoredFacts(stored)) return null;
   const { origins, not_pulled, respelled, ancestors } = stored;

@@ -18,9 +18,8 @@ import { parseIsoTimeUs, us_per_second } from "../time.ts";
 import { clipText } from "../values/clip-text.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
-// The rules as Maps: `constructor` and `valueOf` are found in every plain object, and `constructor` is a legal fact key.
-// A field's types are one bit each, so that the usual check is one Map look-up and one AND.
-// Measured: `contextErrors` 2.1 µs for a document of 10 facts and 2 times; TypeBox's error objects alone cost 125 µs.
+// Maps, because plain objects contain `constructor`, which is a legal fact key. Types are bits, so a check is one
+// look-up and one AND. TypeBox would need 125 µs for its error objects alone, against 2.1 µs for 10 facts.
 
 const typeBits: Record<FactType, number> = { string: 1, number: 2, integer: 4, boolean: 8, object: 16, array: 32 };
 
@@ -37,7 +36,7 @@ function fieldRule(field: FactField): [string, FieldRule] {
   return [field.name, { field, type_bits: field.types.reduce((bits, type) => bits | typeBits[type], 0) }];
 }
 
-/** They are rare, and a text such as 20260131 is easily something else. */
+/** Refused, because a text such as 20260131 may mean something else. */
 const other_forms = "the basic, week and ordinal forms of ISO 8601 are not taken";
 
 const keyPattern = new RegExp(fact_key_pattern);
@@ -45,26 +44,21 @@ const usStates: ReadonlySet<string> = new Set(usStateCodes);
 const twoLetters = /^[A-Za-z]{2}$/;
 const topLevelFields: ReadonlySet<string> = new Set(["contract_version", "facts", "as_of"]);
 
-/** A document whose as-of time is further ahead is refused. */
 export const as_of_ahead_us_max = limits.as_of_ahead_seconds_max * us_per_second;
 
-/** What `validateContext` found. The document is valid exactly when `errors` is empty. */
+/** Valid exactly if `errors` is empty. */
 export interface ContextFindings {
   readonly errors: readonly Problem[];
   readonly warnings: readonly Warning[];
 }
 
-/**
- * Everything that is wrong (at most 50 findings) or merely odd about a context document, in document order. Nothing is
- * coerced, no input makes it throw, and keys of Object.prototype are keys like any other.
- * Source: contract §2.9.
- */
+/** Returns errors (at most 50) and warnings in document order. Coerces nothing, never throws. Source: spec §2.9. */
 export function validateContext(document: unknown, now_us: number): ContextFindings {
   const errors = contextErrors(document, now_us);
   return { errors, warnings: errors.length === 0 ? warningsOf(document as ValidDocument, now_us) : [] };
 }
 
-/** The errors of `validateContext` alone, for the path of every decision: oddities are only told to those who ask. */
+/** For the decision path. */
 export function contextErrors(document: unknown, now_us: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!isObjectAt(problems, [], document)) return problems;
@@ -224,9 +218,7 @@ function warnOfKey(warnings: Warning[], category: FactCategoryName, key: string)
     warnings.push({ path, code: "similar_key", message: `${key} is not listed. ${suggestion}` });
 }
 
-/**
- * The valid document as it is kept: `recipient_state` in upper case. The same object when there is nothing to change.
- */
+/** Writes `recipient_state` in upper case. Returns the same object if unchanged. */
 export function normalizeContext<D extends { readonly facts: ByCategory<Record<string, unknown>> }>(document: D): D {
   let facts: ByCategory<Record<string, unknown>> = document.facts;
   for (const category of ["environmental", "regulatory"] as const) {
@@ -238,7 +230,7 @@ export function normalizeContext<D extends { readonly facts: ByCategory<Record<s
   return facts === document.facts ? document : { ...document, facts };
 }
 
-/** True for an object; anything else, arrays too, is reported. */
+/** Reports arrays too. */
 function isObjectAt(problems: Problem[], path: readonly string[], value: unknown): value is Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
   report(problems, path, "wrong_type", `${path.at(-1) ?? "the document"} is ${named(value)}, not an object`);
@@ -255,7 +247,7 @@ function typeBitsOf(value: unknown): number {
       return typeBits.string;
     case "number":
       if (Number.isInteger(value)) return typeBits.number | typeBits.integer;
-      // 1e400 is JSON, but reads as Infinity, which no JSON text can give back.
+      // 1e400 is valid JSON but reads as Infinity.
       return Number.isFinite(value) ? typeBits.number : 0;
     case "boolean":
       return typeBits.boolean;
@@ -277,7 +269,7 @@ function report(problems: Problem[], path: readonly string[], code: ProblemCode,
   if (problems.length < limits.error_details_max) problems.push({ path: pointer(path), code, message });
 }
 
-// A hostile key may be a megabyte long; the pointer then shows its beginning.
+// Keys may be megabytes long.
 const pointer_part_chars_max = 100;
 
 function pointer(path: readonly string[]): string {

@@ -1,4 +1,3 @@
-/** Facts of tokens: how they are merged, stored, and kept while an action waits. */
 import { verifiedFacts } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { factsOfNow } from "./facts-of-now.ts";

@@ -1,10 +1,10 @@
-/** Intents and decisions as people get them: without what is masked. Agents get their own as they are. */
+/** Agents see their own intents unmasked. */
 import type { Decision, IntentRecord, UsedFacts } from "@countersign/contract";
 import { isCredentialName } from "../values/credentials.ts";
 import { pointerNames } from "../values/json-patch.ts";
 import { type Masking, mask_text, maskedContent, maskedValue } from "./mask.ts";
 
-/** Returns the intent as people get it. An agent may say in any field what is masked in the content. Its id, the type and the verb stay. */
+/** Masks all fields, because an agent may repeat masked content. Keeps agent id, type and verb. */
 export function intentForPeople<T extends IntentRecord>(intent: T, masking: Masking): T {
   const { agent, action, payload, decided_as, data_classes, estimated_impact: impact } = intent;
   const shown = <V>(value: V): V => maskedValue(value, masking.texts);
@@ -28,7 +28,7 @@ export function intentForPeople<T extends IntentRecord>(intent: T, masking: Mask
   };
 }
 
-/** Returns facts as people get them: the values of texts only, because a verdict rests on numbers that are equal by chance. */
+/** Numbers stay, because they may be equal by chance and explain the verdict. */
 export function factsForPeople(facts: UsedFacts, { texts }: Masking): UsedFacts {
   const shown = (value: unknown): unknown => (typeof value === "number" ? value : maskedValue(value, texts));
   return Object.fromEntries(
@@ -44,7 +44,6 @@ export function factsForPeople(facts: UsedFacts, { texts }: Masking): UsedFacts 
   ) as UsedFacts;
 }
 
-/** Returns the decision as people get it: what runs, and the changes that lead there, without what is masked. */
 export function decisionForPeople(decision: Decision, masking: Masking): Decision {
   const { modifications, modified_content } = decision;
   return {

@@ -1,28 +1,25 @@
 /**
- * Masks: what people do not see, although it runs. Policies mask places of payload.content, and credentials are masked by
- * themselves. See docs/decisions/0035.
+ * Masks hide values from people but not from execution. Credentials are always masked (docs/decisions/0035-masks.md).
  */
 import { struckOut, textsOf } from "@countersign/contract";
 import { credentialSpans, isCredentialName } from "../values/credentials.ts";
 import { nothing, pointerNames, pointerToken, valueAt } from "../values/json-patch.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 
-/** The text that people see in place of a masked value. */
 export const mask_text = "[masked]";
 
-/** The masked places of a content. */
 export interface Masking {
-  /** The places that policies mask as a whole. */
+  /** Masked entirely. */
   readonly by_policies: ReadonlySet<string>;
-  /** JSON Pointers of the masked values, and of texts that hold a masked part. */
+  /** JSON Pointers of values with a mask. */
   readonly places: readonly string[];
-  /** The masked texts, longest first. They are masked wherever else they stand. */
+  /** Longest first. Masked wherever they occur. */
   readonly texts: readonly string[];
 }
 
 const none: Masking = { by_policies: new Set(), places: [], texts: [] };
 
-/** Returns what is masked in a content: the places of policies, and credentials. */
+/** Credentials, and the places masked by policies. */
 export function maskingOf(content: unknown, places: readonly string[] = []): Masking {
   const found = new Set<string>();
   const texts = new Set<string>();
@@ -38,12 +35,12 @@ export function maskingOf(content: unknown, places: readonly string[] = []): Mas
   });
   if (found.size === 0) return none;
   const by_policies = new Set(places);
-  // A text that is a mask already, or its part, would be masked in its own mask.
+  // Part of the mask itself.
   const kept = [...texts].filter((text) => !mask_text.includes(text));
   return { by_policies, places: [...found], texts: kept.sort((a, b) => b.length - a.length || (a < b ? -1 : 1)) };
 }
 
-/** Calls `found` for each text in a value that is a credential or holds one. `named`: a member's name says so. */
+/** `named`: a member name marks the value as a credential. */
 function findCredentials(
   value: unknown,
   place: string,
@@ -63,7 +60,6 @@ function findCredentials(
   }
 }
 
-/** Returns a JSON value as people see it: credentials and these texts are masked in it. */
 export function maskedValue<T>(value: T, texts: readonly string[]): T {
   return withoutTexts(withoutCredentials(value, false), texts, mask_text) as T;
 }
@@ -80,7 +76,7 @@ function withoutCredentials(value: unknown, named: boolean): unknown {
   );
 }
 
-/** Returns a content as people see it: what policies mask, credentials, and the texts of both are masked. */
+/** Masks policies' places, credentials, and both texts elsewhere. */
 export function maskedContent<T>(content: T, { by_policies, texts }: Masking): T {
   return maskedValue(by_policies.size === 0 ? content : (maskedAt(content, "", by_policies) as T), texts);
 }

@@ -1,26 +1,24 @@
 /**
- * Puts the original values back where a reviewer's change has an unchanged mask. A mask anywhere else is refused, because nobody
- * knows which value it stands for, and it must not run as a text.
+ * Restores the original values of unchanged masks in a reviewer's change. Other masks are refused, because their value
+ * is unknown.
  */
 import { canonicalJson } from "../values/canonical-json.ts";
 import { applyPatch, nothing, type PatchOperation, pointerNames, valueAt } from "../values/json-patch.ts";
 import { mask_text } from "./mask.ts";
 
-/** A content, and the same content as people see it. */
 export interface Masked {
   readonly content: Readonly<Record<string, unknown>>;
   readonly shown: Readonly<Record<string, unknown>>;
 }
 
-/** The changes with original values in place of masks; or the position of a change that has a mask elsewhere. */
+/** `index`: a change with a misplaced mask. */
 export type Unmasked =
   | { readonly kind: "unmasked"; readonly operations: readonly PatchOperation[] }
   | { readonly kind: "mask_changed"; readonly index: number };
 
 /**
- * Returns these changes with the original values. A mask is unchanged if its text is exactly as people see it at the same place.
- * In a list that is replaced, the list must keep its length, and the entry with the mask must be as people see it: entries have
- * no names, so an entry that moved would get the value of another one.
+ * A mask must match the shown text at the same place. In a replaced list of equal length, entries with masks must be
+ * unchanged, because a moved entry would get another entry's value.
  */
 export function unmasked(base: Masked, operations: readonly PatchOperation[]): Unmasked {
   if (!holdsMask(operations.map(({ path, value }) => [path, value]))) return { kind: "unmasked", operations };
@@ -32,21 +30,21 @@ export function unmasked(base: Masked, operations: readonly PatchOperation[]): U
     if (holdsMask(operation.path) || value === nothing) return { kind: "mask_changed", index };
     const next = { ...operation, ...(operation.value === undefined ? {} : { value }) };
     restored.push(next);
-    // Later changes name places after the earlier ones. A change that cannot be applied is refused with its own reason.
+    // Later changes refer to places after earlier ones. An inapplicable change is refused with its own reason.
     const after = applyPatch(content, [next]);
     if (!after.ok) return { kind: "unmasked", operations: [...restored, ...operations.slice(index + 1)] };
     content = after.document;
-    // Within a masked value there is nothing that people see, so there are no masks to leave unchanged.
+    // Masked values contain no masks to restore.
     const shown_after = applyPatch(shown, [operation]);
     if (shown_after.ok) shown = shown_after.document;
   }
   return { kind: "unmasked", operations: restored };
 }
 
-/** Returns the value of a change with the originals; `nothing` if a mask in it is not unchanged. */
+/** `nothing` if a mask was changed or moved. */
 function restoredValue({ op, value }: PatchOperation, names: readonly string[], { content, shown }: Masked): unknown {
   if (!holdsMask(value)) return value;
-  // An entry that is inserted has no place yet.
+  // An inserted entry has no earlier value.
   if (op === "add" && Array.isArray(valueAt(shown, names.slice(0, -1)))) return nothing;
   return restoredAt(value, valueAt(shown, names), valueAt(content, names));
 }
@@ -75,7 +73,7 @@ function restoredList(sent: readonly unknown[], shown: unknown, original: unknow
   return entries;
 }
 
-/** Returns whether a text or a name of this JSON value has a mask. */
+/** Searches texts and names. */
 function holdsMask(value: unknown): boolean {
   if (typeof value === "string") return value.includes(mask_text);
   if (typeof value !== "object" || value === null) return false;

@@ -101,6 +101,6 @@ describe("the action index", () => {
       if (found.length !== 50) expect.unreachable(`agent-${i} has ${found.length} candidates`);
     }
     expect(heap_bytes() - before).toBeLessThan(1_000_000);
-    expect(index.candidates(key)).toHaveLength(50); // it was alive when it was measured
+    expect(index.candidates(key)).toHaveLength(50);
   });
 });

@@ -1,25 +1,22 @@
 import { foldName, unnamed_agent_id } from "@countersign/contract";
 import type { MatchPatterns } from "./document.ts";
 
-/** The names of an action that policies match; verb and agent id as `foldName` returns them. */
+/** Verb and agent id are folded by `foldName`. */
 export interface ActionKey {
   readonly type: string;
   readonly verb: string;
   readonly agent_id: string;
 }
 
-/** The patterns of a policy; see `MatchPatterns`. */
 export type Match = MatchPatterns & { readonly exclude?: MatchPatterns };
 
 const cached_max = 1_024;
 
 /**
- * Finds the policies that match an action, without a look at the others: 10,000 policies about other actions cost nothing.
- * For an unnamed caller these are also the policies that may match; see `isAgentUnknown`.
- * Each policy is filed under its actions, or else its verbs, or else its agents; the rest of its match is tested one by one.
+ * Finds the policies that match an action, or that may match it for an unnamed caller (`isAgentUnknown`). Policies are
+ * indexed by actions, else verbs, else agents, so policies about other actions cost nothing.
  *
- * Results are cached by the names that occur in some policy, up to a limit. Equal results are one list, because a list for each
- * of thousands of agents took megabytes. Callers must not change the list.
+ * Results are cached by names that occur in policies. Equal results share one list, which callers must not change.
  */
 export class ActionIndex {
   private readonly matches: readonly Match[];
@@ -46,7 +43,7 @@ export class ActionIndex {
     });
   }
 
-  /** Returns the positions of all policies that match, in ascending order. */
+  /** In ascending order. */
   candidates(key: ActionKey): readonly number[] {
     const verb = this.verbs_matter ? key.verb : "";
     const agent_id = this.agents_matter ? key.agent_id : "";
@@ -68,7 +65,7 @@ export class ActionIndex {
   }
 
   private remember(key: ActionKey): readonly number[] {
-    // Names come from callers, so the cache is cleared when it is full.
+    // Callers choose the names, so a full cache is cleared.
     if (this.cached >= cached_max) {
       this.cache.clear();
       this.lists.clear();
@@ -84,7 +81,6 @@ export class ActionIndex {
   }
 }
 
-/** Positions filed under exact names and under prefixes. */
 class PatternTable {
   private readonly exact = new Map<string, number[]>();
   private readonly prefixes = new Map<string, number[]>();
@@ -128,16 +124,13 @@ function isNamed(patterns: readonly string[] | undefined): patterns is readonly 
   return patterns !== undefined && patterns.length > 0;
 }
 
-/**
- * Whether it is unknown if this policy matches the actions of an unnamed caller, because it names agents. A pattern that fits
- * `unnamed_agent_id` itself is known to match.
- */
+/** True if an unnamed caller may or may not match. A pattern that fits `unnamed_agent_id` itself always matches. */
 export function isAgentUnknown(written: Match): boolean {
   const { agents, exclude } = folded(written);
   return !fits(agents, unnamed_agent_id) || isNamed(exclude?.agents);
 }
 
-/** Returns the patterns by which names are compared. Action types are in lower case anyway. */
+/** Action types are already in lower case. */
 export function folded({ exclude, ...match }: Match): Match {
   const names = ({ verbs, agents, ...others }: MatchPatterns): MatchPatterns => ({
     ...others,
@@ -147,7 +140,7 @@ export function folded({ exclude, ...match }: Match): Match {
   return { ...names(match), ...(exclude !== undefined && { exclude: names(exclude) }) };
 }
 
-/** Whether a policy matches this action, with its verb as written, for some agent. Without patterns it matches every action. */
+/** Ignores agents. `verb` is as written. */
 export function fitsAction(written: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
   return fitsKey(folded(written), { type, verb: foldName(verb) });
 }
@@ -156,10 +149,7 @@ function fitsKey(match: Match, { type, verb }: Pick<ActionKey, "type" | "verb">)
   return accepts(match, "actions", type) && accepts(match, "verbs", verb);
 }
 
-/**
- * Whether folded patterns of one kind match this folded name, and exclude no such name. An unnamed caller may be each agent that
- * a policy names.
- */
+/** Patterns must be folded. An unnamed caller may be any agent that a policy names. */
 export function accepts(match: Match, kind: keyof MatchPatterns, name: string): boolean {
   const is_unnamed = kind === "agents" && name === unnamed_agent_id;
   const excluded = match.exclude?.[kind];

@@ -9,17 +9,15 @@ import { mentionsOf } from "./fact-paths.ts";
 import { parseTemplate } from "./message.ts";
 import type { SharedVariables } from "./shared-variables.ts";
 
-/** A stored policy: its checked document, its identity and its mode. */
 export interface PolicySource {
   readonly policy_id: string;
   readonly version: number;
   readonly document: PolicyDocument;
   readonly mode: "live" | "shadow";
-  /** The pack of the policy; null for the organization's own policies. A policy suppresses only policies of its pack. */
+  /** Null for the organization's own policies. */
   readonly pack?: string | null;
 }
 
-/** One change that a policy asks for. `value` is computed from the submitted content. */
 export interface Change {
   readonly policy_id: string;
   readonly policy: string;
@@ -29,17 +27,17 @@ export interface Change {
   readonly value?: unknown;
 }
 
-/** A part of a message: text, or a program whose value replaces the part. */
+/** Text, or a program whose value replaces it. */
 type CompiledPart = string | Program;
 
-/** One step of `modify`; `value` is null for `remove` and `redact`. */
+/** `value` is null for `remove` and `redact`. */
 interface CompiledStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value: Program | null;
 }
 
-/** A policy ready to be evaluated. Immutable. */
+/** Immutable. */
 export interface CompiledPolicy {
   readonly document: PolicyDocument;
   readonly policy_id: string;
@@ -51,42 +49,41 @@ export interface CompiledPolicy {
   readonly citations: readonly string[];
   readonly effective_from_us: number;
   readonly effective_until_us: number;
-  /** Null when the condition is always true. */
+  /** Null: always true. */
   readonly when: Program | null;
   readonly require: Program | null;
   readonly thunks: ReadonlyMap<string, Thunk<EvaluationContext>> | null;
   readonly effect: Effect;
   readonly on_unknown: OnUnknown;
   readonly override: OverrideClass;
-  /** How many people must approve at least what this policy holds; nothing passes by time-out if it is more than one. */
+  /** With 2, a timeout never approves. */
   readonly approvals_min: 1 | 2;
   readonly risk: number | Program;
   readonly group: string;
   readonly message: readonly CompiledPart[] | null;
   readonly escalation: EscalationSettings;
   readonly modify_when: Program | null;
-  /** The steps that change the action: all but `mask`. */
+  /** The steps other than `mask`. */
   readonly modify: readonly CompiledStep[];
-  /** The `remove` and `redact` steps. People never see these values once this policy has a vote. */
+  /** People never see these values once the policy votes. */
   readonly redactions: readonly Change[];
-  /** The paths of the `mask` steps. People never see the values there once this policy has a vote. */
+  /** People never see the values at these paths once the policy votes. */
   readonly masks: readonly string[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
-  /** The least assurance of facts that counts for this policy, where that is more than the membrane asks for. */
+  /** Required assurance of facts, if higher than the membrane's. */
   readonly facts_from: FactsFrom | null;
-  /** Facts that `when` may read, as `category.field`, also through variables. */
+  /** As `category.field`, including facts in variables. */
   readonly when_facts: readonly string[];
-  /** Facts that `require` and the expressions of a fired policy may read. */
+  /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_facts: readonly string[];
-  /** The verbs, agents and targets that the policy names. */
   readonly names: PolicyNames;
   readonly explain: boolean;
 }
 
 /**
- * Compiles a checked document to closures. An expression that the current checker would refuse evaluates to unknown, because
- * a refusal here would stop all decisions of the organization. Throws CelSyntaxError for text that is not CEL.
+ * An expression that the current checker refuses becomes unknown, because refusing here would stop all decisions.
+ * Throws CelSyntaxError for text that is not CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,
@@ -155,8 +152,8 @@ export function compilePolicy(
 }
 
 /**
- * A block holds an action only if it is unknown. If the document does not say what happens then, approving the action takes as
- * many people as overriding the block. What nobody may override takes two, because `escalate` means that people may approve.
+ * A block without `on_unknown` escalates when unknown. Approval then takes as many people as an override; two if nobody
+ * may override.
  */
 function approvalsMin({ effect, override = "reviewer", on_unknown }: PolicyDocument["spec"]): 1 | 2 {
   return effect === "block" && on_unknown === undefined && override !== "reviewer" ? 2 : 1;
@@ -173,7 +170,7 @@ function maxAgeSeconds(ages: PolicyDocument["spec"]["facts_max_age"] = {}): MaxA
   return seconds.length > 0 ? Object.fromEntries(seconds) : null;
 }
 
-/** Returns a function that lists the facts that expressions of this document may read, also through variables. */
+/** The returned function includes facts in variables. */
 function factsOf({ spec }: PolicyDocument): (...sources: (string | undefined)[]) => readonly string[] {
   const byVariable = new Map<string, ReadonlySet<string>>();
   const collect = (source: string): Set<string> => {

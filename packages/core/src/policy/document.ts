@@ -1,51 +1,47 @@
-/** The policy document as types. Its rules are in schema.ts and check.ts. */
+/** The rules are in schema.ts and check.ts. */
 import type { FactsFrom, Pace } from "@countersign/contract";
 
-/** The effect of a fired rule; `none` only adds risk. */
+/** `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
 
-/** The effect of a rule that cannot be evaluated because a value is unknown. */
 export type OnUnknown = "fire" | "escalate" | "block" | "skip";
 
-/** Who may override a block of this rule. */
 export type OverrideClass = "reviewer" | "two_person" | "never";
 
-/** How `modify` changes payload.content; `mask` changes only what people see of it. */
+/** `mask` changes only what people see. */
 export type ModifyOp = "remove" | "redact" | "mask" | "set" | "cap" | "floor";
 
-/** Patterns are exact names or a prefix and `*`. An empty or absent list matches everything. */
+/** Exact names, or a prefix and `*`. Empty or absent lists match everything. */
 export interface MatchPatterns {
   readonly actions?: readonly string[];
   readonly verbs?: readonly string[];
   readonly agents?: readonly string[];
 }
 
-/** One change of payload.content. `path` is a JSON Pointer, in which `*` names all entries for `remove`, `redact` and `mask`; `value` is a CEL expression. */
+/** `path` is a JSON Pointer; `*` names all entries for `remove`, `redact` and `mask`. `value` is CEL. */
 export interface ModifyStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value?: string;
 }
 
-/** The terms of an escalation by this rule. The membrane gives absent ones. */
+/** The membrane supplies absent terms. */
 export interface EscalationSettings {
   readonly reviewers?: readonly string[];
   readonly quorum?: number;
   readonly timeout?: string;
   readonly on_timeout?: "block" | "approve";
-  /** How long an approval lives. */
   readonly approval_valid_for?: string;
-  /** The name of the policy whose panel must be met before this one's turn comes. */
+  /** The policy whose panel must approve first. */
   readonly after?: string;
-  /** The second tier: after a duration without enough approvals, these reviewers may meet the same panel. */
+  /** These reviewers may also approve after this duration. */
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
-  /** How fast approvals may be without a typed reason. */
   readonly pace?: Pace;
-  /** The largest grant over what this policy holds. Absent: the policy permits no grants. */
+  /** Absent: no grants. */
   readonly grants?: { readonly times_max: number; readonly hours_max: number };
 }
 
-/** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */
+/** `facts` are fresh unless `as_of` says otherwise. */
 export interface PolicyTestCase {
   readonly name: string;
   readonly now?: string;
@@ -63,7 +59,6 @@ export interface PolicyTestCase {
   };
 }
 
-/** A policy document that satisfies the schema. */
 export interface PolicyDocument {
   readonly apiVersion: "countersign/v1";
   readonly kind: "Policy";

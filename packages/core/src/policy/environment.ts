@@ -15,13 +15,12 @@ import {
 import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
 import { domainFunctions } from "../functions/index.ts";
 
-/** Any value may be absent or null; it is then unknown. */
 const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
 const anyObject = mapOf(STRING, DYN);
 
 const factTypes: Readonly<Record<FactField["types"][number], Type>> = {
   string: STRING,
-  // JSON has one kind of number. CEL promotes integer literals to it.
+  // CEL promotes integer literals to JSON's only number type.
   number: DOUBLE,
   integer: DOUBLE,
   boolean: BOOL,
@@ -40,7 +39,6 @@ function categoryType(name: (typeof factCategoryNames)[number]): Type {
   return objectOf(known, { open: true, name: `facts.${name}` });
 }
 
-/** The variables that expressions of a policy may read. */
 const variables: Readonly<Record<string, Type>> = {
   intent: anyObject,
   agent: objectOf(
@@ -67,12 +65,10 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
-/**
- * What all policies may use beside their variables. An agent writes the texts, and a comparison with NaN is false for each limit.
- */
+/** Excludes NaN, which would pass every limit. */
 const language = { functions: domainFunctions, finite_texts: true };
 
-/** Returns an environment for policies without variables. Its programs share one evaluation, also with those of `base`. */
+/** For policies without variables. Programs share one evaluation, also with `base`. */
 export function plainEnvironment(base?: Environment): Environment {
   const declared = { ...variables, vars: objectOf({}, { name: "vars" }) };
   return environment({ ...language, variables: declared, ...(base === undefined ? {} : { base }) });
@@ -80,7 +76,7 @@ export function plainEnvironment(base?: Environment): Environment {
 
 const plain = plainEnvironment();
 
-/** Returns the environment of a policy with variables of these types. Its programs share one evaluation with `beside`. */
+/** Programs share one evaluation with `beside`. */
 export function policyEnvironment(vars: Readonly<Record<string, Type>>, beside: Environment = plain): Environment {
   if (Object.keys(vars).length === 0) return beside;
   const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));

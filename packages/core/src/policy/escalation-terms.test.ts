@@ -177,7 +177,6 @@ function demanded(panels: readonly (readonly string[])[]) {
   return panels.map((names, n) => ({ policy: `p${n}`, reviewers: panel(names), quorum: 1 }));
 }
 
-/** Returns who votes, in words, and how many approvals it takes. */
 function voters(
   panels: readonly (readonly string[])[],
   known: Readonly<Record<string, Role>> | ReadonlyMap<string, KnownReviewer> = {},
@@ -242,7 +241,7 @@ test("reviewers keep their votes if the second tier of a stronger demand does no
   const kept = electorateOf([admins("role:operator"), { ...operators, reviewers: panel(["role:admin"]) }], new Map());
   expect(kept.demands.map(({ met_with }) => met_with)).toEqual([undefined, undefined]);
   expect(votersWith("role:reviewer")).toMatchObject({ reviewers: panel(["role:admin", "role:operator"]), required: 1 });
-  // The second tier may meet both in one approval later, so the lower limit counts it.
+  // The second tier may meet both with one approval, so the lower limit includes it.
   const apart = [
     { ...operators, reviewers: panel(["user:a"]) },
     { ...admins("user:a"), reviewers: panel(["user:b"]) },

@@ -5,48 +5,42 @@ import { parseDurationSeconds } from "../time.ts";
 import type { CompiledPolicy } from "./compile.ts";
 import { strongComponents } from "./strong-components.ts";
 
-/** What is known about a user or key that a rule names as a reviewer. */
 export interface KnownReviewer {
   readonly role: Role;
-  /** The user, or the key's chain of rotations. */
+  /** User id, or the key's rotation chain. */
   readonly self: string;
-  /** The user who made the key; without such a user the same as `self`. */
+  /** Creator of the key, else `self`. */
   readonly person: string;
 }
 
-/** What one rule demands of a review: which rule, who may approve, how many of them. Readers see it as a panel of the review. */
+/** Shown in the API as a panel. */
 export interface ReviewDemand {
-  /** The name of the policy; `membrane_demand_name` for the membrane's own settings. */
+  /** `membrane_demand_name` for the membrane's own settings. */
   readonly policy: string;
-  /** Absent: no policy demands it, or the review was opened before ids were stored. */
+  /** Absent in old reviews. */
   readonly policy_id?: string;
-  /** Who may approve; empty: any reviewer. */
+  /** Empty: any reviewer. */
   readonly reviewers: readonly Reviewer[];
-  /** How many different people must approve. */
   readonly quorum: number;
-  /** The name of the demand that must be met before this one's turn comes. Absent: its turn has come. */
   readonly after?: string;
-  /** The name of the demand whose reviewers meet this one too, so that only they vote. Absent: its own reviewers vote. */
+  /** The demand whose reviewers also meet this one. Then only they vote. */
   readonly met_with?: string;
-  /** Further reviewers who may meet this demand too, so long after it joined the review, if it is not met by then. Absent: none. */
+  /** Counted from when the demand joined the review. */
   readonly tier?: { readonly after_seconds: number; readonly reviewers: readonly Reviewer[] };
-  /** How fast its approvals may be without a reason. Absent: as fast as they are. */
+  /** Speed limit for approvals without a reason. */
   readonly pace?: Pace;
 }
 
-/** The `policy` of a demand that comes from the membrane's settings. */
 export const membrane_demand_name = "membrane.escalation";
 
-/** The part of a policy that says who must approve what it holds. */
 export type HoldingPolicy = Pick<CompiledPolicy, "policy_id" | "name" | "escalation" | "approvals_min">;
 
 type MembraneTerms = MembraneSettings["escalation"];
 
 /**
- * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand in the order that
- * policies ask for, the time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
- * A policy takes what it leaves out from the membrane. `membrane_asks`: the membrane holds the action itself, by a risk
- * threshold or its default verdict.
+ * Merges all demands and the timeout. A timeout approves only if the membrane allows it and no policy forbids it. The
+ * membrane supplies what a policy leaves out. `membrane_asks`: a risk threshold or the default verdict holds the
+ * action.
  */
 export function mergeTerms(
   membrane: MembraneTerms,
@@ -54,7 +48,7 @@ export function mergeTerms(
   membrane_asks: boolean,
 ): EscalationTerms {
   const demands: ReviewDemand[] = holding.map((policy) => demandOf(policy, membrane));
-  // The membrane's demand counts beside those of policies: a policy must not hand the action to fewer or other reviewers.
+  // A policy must not reduce or replace the membrane's reviewers.
   if (membrane_asks || holding.length === 0) demands.push(membraneDemand(membrane));
   const forbidden = holding.some(
     ({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1,
@@ -68,7 +62,6 @@ export function mergeTerms(
   };
 }
 
-/** Returns how long an approval lives: the shortest time that a rule gives it. A policy takes what it leaves out from the membrane. */
 function approvalLife(membrane: MembraneTerms, holding: readonly HoldingPolicy[], membrane_asks: boolean): number {
   const by_membrane = approvalValidSeconds(membrane);
   const seconds = holding.map(
@@ -78,7 +71,6 @@ function approvalLife(membrane: MembraneTerms, holding: readonly HoldingPolicy[]
   return Math.min(...seconds, ...(membrane_asks || holding.length === 0 ? [by_membrane] : []));
 }
 
-/** Returns how long an approval lives by the membrane's own settings. */
 export function approvalValidSeconds({
   approval_valid_seconds,
 }: Pick<MembraneTerms, "approval_valid_seconds">): number {
@@ -86,8 +78,8 @@ export function approvalValidSeconds({
 }
 
 /**
- * Returns the time limit. If its end blocks, the shortest limit of the policies counts. If its end approves, the longest counts:
- * a further rule must not shorten the time in which people can say no. `membrane_counts`: the membrane's limit is one of them.
+ * A blocking timeout takes the shortest limit. An approving one takes the longest, because a further rule must not
+ * shorten the time for objections.
  */
 function timeLimit(
   membrane: MembraneTerms,
@@ -100,7 +92,6 @@ function timeLimit(
   return on_timeout === "approve" ? Math.max(...seconds) : Math.min(...seconds);
 }
 
-/** Returns the time limit of one rule. */
 function ownTimeLimit(
   { timeout }: HoldingPolicy["escalation"],
   { timeout_seconds }: Pick<MembraneTerms, "timeout_seconds">,
@@ -109,8 +100,8 @@ function ownTimeLimit(
 }
 
 /**
- * Removes `after` from the demands whose order cannot be kept: the named policy does not hold this action, or it waits for this
- * demand itself. Policies that wait for each other in a cycle would leave nobody whose turn comes.
+ * Removes `after` if the named policy does not hold this action or demands wait for each other. Otherwise nobody could
+ * vote.
  */
 function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
   if (demands.every(({ after }) => after === undefined)) return demands;
@@ -125,13 +116,9 @@ function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
   });
 }
 
-/** The part of a reason that says which policy holds the action. */
 type HoldingReason = Pick<Reason, "effect" | "policy_id">;
 
-/**
- * Returns what policies demand that hold an action for these reasons. A policy takes what it leaves out from the membrane.
- * Policies that held the action for the reasons `before` are left out: the review meets them already.
- */
+/** Excludes policies in `before`, which the review already meets. */
 export function heldFor(
   reasons: readonly HoldingReason[],
   policySet: PolicySet,
@@ -146,14 +133,13 @@ export function heldFor(
   );
 }
 
-/** Returns what the membrane itself demands. */
 export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): ReviewDemand {
   return { policy: membrane_demand_name, reviewers, quorum, ...pacePart(pace) };
 }
 
 /**
- * Returns what a policy demands, with the membrane's terms for what its document leaves out. A second tier that would open at or after
- * the end of the policy's own time limit is left out: else a further rule with more time would let its reviewers decide.
+ * The membrane supplies defaults. Omits a tier that opens after the policy's own timeout, because a further rule with
+ * more time would let its reviewers decide.
  */
 export function demandOf(
   { policy_id, name, escalation, approvals_min }: HoldingPolicy,
@@ -171,7 +157,6 @@ export function demandOf(
   };
 }
 
-/** Returns the second tier that a policy names; undefined: none. */
 function tierOf({ then }: HoldingPolicy["escalation"]): ReviewDemand["tier"] {
   const after_seconds = then === undefined ? null : parseDurationSeconds(then.after);
   if (then === undefined || after_seconds === null) return undefined;
@@ -182,7 +167,6 @@ function pacePart(pace: Pace | null | undefined): Pick<ReviewDemand, "pace"> {
   return pace == null || Object.keys(pace).length === 0 ? {} : { pace };
 }
 
-/** Who may vote on a review, and how many approvals it takes at least. */
 export interface Electorate {
   /** Empty: any reviewer. */
   readonly reviewers: Reviewer[];
@@ -192,12 +176,12 @@ export interface Electorate {
 }
 
 /**
- * Returns who may vote on a review with these demands. The reviewers of a demand are left out if another demand implies it,
- * because that demand's reviewers meet both. Demands that wait for each other keep their reviewers, because these vote in turn.
- * `required` is a lower limit: nobody meets two demands without a common reviewer.
- * A demand with a second tier keeps its reviewers, too, and those of the tier count from the start: they may vote later.
- * A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets a higher role,
- * and whether two names are one person. Source: docs/decisions/0011.
+ * If one demand implies another, only its reviewers vote. Demands that wait for each other or have a second tier keep
+ * their reviewers; tier reviewers count from the start. `required` is a lower limit: one person can meet two demands
+ * only as a common reviewer.
+ *
+ * A named user meets the role reviewer, because lower roles may not decide. `known` has users' roles and which names
+ * are one person. Source: docs/decisions/0011-people-in-the-loop.md.
  */
 export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMap<string, KnownReviewer>): Electorate {
   const implies = (a: ReviewDemand, b: ReviewDemand): boolean =>
@@ -228,15 +212,15 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
 }
 
 /**
- * Whether a demand asks for at least as many people as another one of the same rule, and for nobody whom the other one leaves out. A
- * named user meets no other role than reviewer here, because nothing is looked up.
+ * True if a demand needs as many people as `b` and only reviewers of `b`. Without look-ups a named user meets only the
+ * role reviewer.
  */
 export function asksAsMuch(a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum">, b: ReviewDemand): boolean {
   const nobody_known = new Map<string, KnownReviewer>();
   return a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsSome(reviewer, everyoneOf(b), nobody_known));
 }
 
-/** Returns the ids that `electorateOf` must know more about; none if all demands name the same reviewers, or roles only. */
+/** Empty if all demands name the same reviewers, or only roles. */
 export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers" | "tier">[]): string[] {
   const named = demands.flatMap((demand) => (demand.reviewers.length === 0 ? [] : [everyoneOf(demand)]));
   if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
@@ -245,7 +229,7 @@ export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers"
     .map(({ id }) => id);
 }
 
-/** Returns how many people can approve at most; null: no limit, because a role is named, or nobody. */
+/** Null: no limit. */
 export function peopleNamed(reviewers: readonly Reviewer[]): number | null {
   if (reviewers.length === 0 || reviewers.some(({ type }) => type === "role")) return null;
   return new Set(reviewers.map(({ id }) => id)).size;
@@ -263,7 +247,6 @@ function reviewersOf({ reviewers }: ReviewDemand): readonly Reviewer[] {
   return reviewers.length === 0 ? anyReviewer : reviewers;
 }
 
-/** The reviewers of a demand with those of its second tier. */
 function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): readonly Reviewer[] {
   return reviewers.length === 0 ? anyReviewer : unitedReviewers(reviewers, tier?.reviewers ?? []);
 }
@@ -287,7 +270,7 @@ function meetsSome(
   return members.some((member) => meets(reviewer, member, known));
 }
 
-/** Whether a reviewer is the person, or has the role, that a demand names as `member`. */
+/** `member` is what the demand names. */
 function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
   const least = member.id as Role;
   if (reviewer.type === "role") return member.type === "role" && roleMeets(reviewer.id as Role, [least]);
@@ -297,7 +280,7 @@ function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, 
   return who !== undefined && (who.person === member.id || who.self === known.get(member.id)?.self);
 }
 
-/** Returns both lists as one; empty, which means any reviewer, if the first one is. */
+/** Empty `reviewers` means any reviewer. */
 export function unitedReviewers(reviewers: readonly Reviewer[], further: readonly Reviewer[]): Reviewer[] {
   if (reviewers.length === 0) return [];
   const known = new Set(reviewers.map(({ type, id }) => `${type}:${id}`));

@@ -1,6 +1,6 @@
 import type { PolicyDocument } from "./document.ts";
 
-/** What decides about a rule: its conditions, variables and modifications, but not its message. */
+/** All except messages. */
 export const expressionsIn = ({ spec }: PolicyDocument): readonly string[] => {
   const steps = (spec.modify ?? []).map(({ value }) => value);
   const variables = (spec.variables ?? []).map(({ expr }) => expr);

@@ -3,18 +3,18 @@ import type { PolicyDocument } from "./document.ts";
 import { policyEnvironment } from "./environment.ts";
 import { parseTemplate } from "./message.ts";
 
-/** One expression of a document, with its place and its result type (null for any type). */
+/** `result` is null for any type. */
 export interface PlacedExpression {
   readonly path: string;
-  /** The UTF-16 units before the expression in the text at `path`. */
+  /** Offset in UTF-16 units in the text at `path`. */
   readonly offset: number;
   readonly source: string;
   readonly result: Type | null;
-  /** Whether the expression is the bound of a `cap` or `floor`. */
+  /** Bound of a `cap` or `floor`. */
   readonly bounds: boolean;
 }
 
-/** Returns all expressions of a document except its variables, in order. A message that cannot be split has none. */
+/** Excludes variables. A malformed message has none. */
 export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   const found: PlacedExpression[] = [];
   const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
@@ -36,10 +36,7 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   return found;
 }
 
-/**
- * Declares the variables in order, each with those before it, and returns the environment of all other expressions. `visit`
- * returns the type of a variable. For `beside` see `policyEnvironment`.
- */
+/** Each variable may use earlier ones. `visit` returns its type. For `beside` see `policyEnvironment`. */
 export function declareVariables(
   document: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
@@ -48,7 +45,6 @@ export function declareVariables(
   return finish(variableSteps(document, visit, beside));
 }
 
-/** Declares the variables in steps, one for each variable. */
 export function* variableSteps(
   { spec }: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
@@ -69,7 +65,6 @@ export function* variableSteps(
   return policyEnvironment(types, beside);
 }
 
-/** Takes all steps at once. */
 export function finish<R>(steps: Generator<void, R>): R {
   for (;;) {
     const step = steps.next();

@@ -2,13 +2,12 @@ import { type Expr, parse } from "@countersign/cel";
 import { type FactCategoryName, factCategoryNames } from "@countersign/contract";
 import { namesOf } from "./nodes-of.ts";
 
-/** One fact that an expression may read. */
 export interface FactPath {
   readonly category: FactCategoryName;
   readonly field: string;
 }
 
-/** What the functions that take all facts read of them. */
+/** For functions that take all facts. */
 const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["framework", ["regulatory.applicable_frameworks"]],
   [
@@ -24,19 +23,17 @@ const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipientStates", ["environmental.recipient_state", "regulatory.recipient_state", "regulatory.tcpa"]],
 ]);
 
-/** What one expression mentions: facts as `category.field`, and its policy's variables. */
+/** As `category.field`. */
 export interface Mentions {
   readonly facts: ReadonlySet<string>;
   readonly variables: ReadonlySet<string>;
 }
 
-/** Stands for the field of a path when an expression takes a whole category. */
 export const every_field = "*";
 
 /**
- * Everything of `facts` and `vars` that an expression mentions, whether or not an evaluation gets there. The source
- * must parse. A category taken as a whole is `category.*`, and all facts taken as a whole are so for every category,
- * save where they go to a function that is known to read only some of them.
+ * Includes mentions that are never evaluated. A whole category is `category.*`. All facts as a whole count as every
+ * category, except in functions known to read only some. The source must parse.
  */
 export function mentionsOf(source: string): Mentions {
   const facts = new Set<string>();
@@ -52,7 +49,7 @@ export function mentionsOf(source: string): Mentions {
   return { facts, variables };
 }
 
-/** Notes what one node mentions and returns the nodes below that are still to be looked at. */
+/** Returns the nodes still to visit. */
 function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknown[] {
   const [root, first, second] = namesOf(expr) ?? [];
   if (root === "vars" && first !== undefined) variables.add(first);
@@ -67,7 +64,7 @@ function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknow
   return expr.args.filter((arg) => !(arg.kind === "ident" && arg.name === "facts"));
 }
 
-/** Splits `category.field`; null when there is no such category. */
+/** Null for an unknown category. */
 export function factPath(text: string): FactPath | null {
   const dot = text.indexOf(".");
   const category = factCategoryNames.find((name) => name === text.slice(0, dot));

@@ -5,7 +5,7 @@ import { pointerToken } from "../values/json-patch.ts";
 import { locateObject } from "./locate-object.ts";
 import { locateText } from "./locate-text.ts";
 
-/** Every path of a value, and one beside it that is not there. */
+/** Every path of a value, and a missing one beside it. */
 function pathsOf(value: unknown, path = ""): string[] {
   const inner =
     typeof value === "object" && value !== null

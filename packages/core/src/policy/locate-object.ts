@@ -3,8 +3,8 @@ import { locateText } from "./locate-text.ts";
 import { depth_max, type Located, type Place, type Within } from "./located.ts";
 
 /**
- * Locates a document that was sent as JSON, by its text with two spaces of indentation. That text is made only for values that
- * JSON does not have, because reading 64 KiB of it takes 110 ms. Otherwise lines are counted at the first diagnostic.
+ * Locates parts as in JSON text with two spaces of indentation. The text is generated only for values outside JSON,
+ * because parsing 64 KiB takes 110 ms.
  */
 export function locateObject(value: Readonly<Record<string, unknown>>): Located {
   if (!isPlain(value, 0)) return locateText(JSON.stringify(value, null, 2));
@@ -16,7 +16,7 @@ export function locateObject(value: Readonly<Record<string, unknown>>): Located 
   return { value, diagnostics: [], placeOf };
 }
 
-/** Whether the JSON text of a value can be read back without a diagnostic. */
+/** True if the value survives a JSON round trip. */
 function isPlain(value: unknown, depth: number): boolean {
   if (depth > depth_max) return false;
   switch (typeof value) {
@@ -36,7 +36,7 @@ function isPlain(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([name, item]) => name !== "__proto__" && isPlain(item, depth + 1));
 }
 
-/** Returns for an object or list the line of each member, counted from the opening bracket. */
+/** Line of each member relative to the opening bracket. */
 type LinesIn = (container: object) => ReadonlyMap<string, number>;
 
 function linesOf(document: object): LinesIn {
@@ -77,7 +77,7 @@ function placeIn(document: object, linesIn: LinesIn, path: string, within: Withi
   for (const [depth, wanted] of pointerNames(path).entries()) {
     const start = typeof value === "object" && value !== null ? linesIn(value).get(wanted) : undefined;
     if (start === undefined) {
-      // The part is missing: the place is the beginning of the part around it, not a name.
+      // Missing part: use the enclosing one.
       key = 0;
       break;
     }

@@ -1,4 +1,3 @@
-/** What is said of a text that is no YAML document, or holds what JSON does not. */
 import { expect, test } from "vitest";
 import { locateText } from "./locate-text.ts";
 

@@ -11,8 +11,8 @@ const tooDeep = {
 };
 
 /**
- * Reads one YAML or JSON document into plain JSON values. Everything that JSON does not have is refused with a diagnostic:
- * anchors, tags, duplicate keys, `__proto__` and infinite numbers. So are numbers that would be rounded. Never throws.
+ * Reads one YAML or JSON document. Reports anchors, tags, duplicate keys, `__proto__`, infinite and rounded numbers.
+ * Never throws.
  */
 export function locateText(text: string): Located {
   const reader = new TextReader(text);
@@ -30,12 +30,12 @@ export function locateText(text: string): Located {
   return { value, diagnostics: reader.findings.list(), placeOf: reader.placeOf };
 }
 
-/** Returns null for a document that nests by the thousand: the parser is recursive and exhausts the stack. */
+/** Returns null if deep nesting exhausts the parser's stack. */
 function parseYaml(text: string): Document | null {
   try {
     return parseDocument(text, {
       version: "1.2",
-      // The library's own search for duplicate keys takes quadratic time; `readMap` finds them.
+      // The library's duplicate check takes quadratic time; `readMap` does it.
       uniqueKeys: false,
       prettyErrors: false,
       logLevel: "error",
@@ -46,11 +46,10 @@ function parseYaml(text: string): Document | null {
   }
 }
 
-/** Turns the nodes of one document into values, and keeps the node of each path. */
 class TextReader {
   readonly findings = collectFindings();
   private readonly text: string;
-  /** The offset of each line. The library's own count misses lines of a broken document. */
+  /** The library's count misses lines of a broken document. */
   private readonly lines: readonly number[];
   private readonly nodes = new Map<string, Node>();
   private readonly keys = new Map<string, Node>();
@@ -108,7 +107,7 @@ class TextReader {
         continue;
       }
       const child = `${path}/${pointerToken(name)}`;
-      // A null value may have no node; then its place is that of the key.
+      // A null value may have no node, so its key is used.
       this.nodes.set(child, key as Node);
       this.keys.set(child, key as Node);
       if (Object.hasOwn(record, name))
@@ -124,13 +123,11 @@ class TextReader {
   }
 }
 
-/** Whether a double does not hold a number in decimal form as it is written. */
 function isRounded(written: string): boolean {
   const unsigned = written.replace(/^\+/, "");
   return /^[-.\d]/.test(unsigned) && !/^-?0[xo]/.test(unsigned) && !isExactNumber(unsigned);
 }
 
-/** Returns the offset of each line. */
 function lineStarts(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
@@ -155,10 +152,7 @@ function nearest(nodes: ReadonlyMap<string, Node>, path: string): Node | undefin
   }
 }
 
-/**
- * Returns the offset in the document of a unit of a string's value. Both texts are walked in parallel, because YAML folds white
- * space and escapes characters.
- */
+/** Walks both texts, because YAML folds white space and escapes characters. */
 function inText(text: string, node: Node, offset: number): number {
   const [start, end] = node.range ?? [0, 0];
   if (!(node instanceof Scalar) || typeof node.value !== "string") return start;
@@ -170,7 +164,7 @@ function inText(text: string, node: Node, offset: number): number {
   for (let i = 0; ; i += 1) {
     if (i < value.length && isSpace(value.charCodeAt(i)) && text[at] !== "\\") {
       if (i >= offset) return Math.min(at, end);
-      // One space of the value may be a line break and an indentation in the document.
+      // A space may be a line break and indentation in the document.
       if (isSpace(text.charCodeAt(at)) && !(i + 1 < value.length && isSpace(value.charCodeAt(i + 1)))) {
         while (at < end && isSpace(text.charCodeAt(at))) at += 1;
       } else at += isSpace(text.charCodeAt(at)) ? 1 : 0;

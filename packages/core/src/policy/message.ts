@@ -1,16 +1,13 @@
 import { limits } from "@countersign/contract";
 
-/** One part of a message template: a text, or the source of an expression with its offset in the template. */
 type MessagePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "expression"; readonly source: string; readonly offset: number };
 
-/** The parts of a template, or the offset of a `{{` that is never closed. */
 export type MessageTemplate =
   | { readonly ok: true; readonly parts: readonly MessagePart[] }
   | { readonly ok: false; readonly offset: number; readonly message: string };
 
-/** Splits a template at `{{expr}}`. */
 export function parseTemplate(template: string): MessageTemplate {
   const parts: MessagePart[] = [];
   let at = 0;
@@ -30,7 +27,7 @@ export function parseTemplate(template: string): MessageTemplate {
   return { ok: true, parts };
 }
 
-/** Returns the offset of the `}}` that ends an expression. Quoted texts are skipped; of `}}}` the last two count. */
+/** Skips quoted texts. In `}}}` the last two close. */
 function closing(template: string, from: number): number {
   let quote = "";
   for (let at = from; at < template.length; at += 1) {
@@ -44,15 +41,15 @@ function closing(template: string, from: number): number {
   return -1;
 }
 
-/** Returns a value as text for a message: texts without quotes, other values as JSON, an absent value as `unknown`. */
+/** Texts without quotes, other values as JSON. */
 export function shownValue(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined ? "unknown" : JSON.stringify(value);
 }
 
-/** Cuts a message to 2 KiB of UTF-8, never inside a character. */
+/** Truncates to 2 KiB of UTF-8 at a character boundary. */
 export function clipMessage(text: string): string {
-  // A UTF-16 unit has at most three bytes, so short texts need no count.
+  // A UTF-16 unit has at most three bytes.
   if (text.length * 3 <= limits.policy_message_bytes_max) return text;
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= limits.policy_message_bytes_max) return text;

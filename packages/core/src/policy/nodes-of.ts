@@ -1,6 +1,6 @@
 import { type Expr, parse } from "@countersign/cel";
 
-/** Every node of an expression, in no promised order. The source must parse. */
+/** In unspecified order. The source must parse. */
 export function* nodesOf(source: string): Generator<Expr> {
   const queue = [parse(source).root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -9,7 +9,6 @@ export function* nodesOf(source: string): Generator<Expr> {
   }
 }
 
-/** Yields the child nodes of a node. */
 export function* partsOf(node: object): Generator<Expr> {
   for (const value of Object.values(node)) {
     if (typeof value !== "object" || value === null || value instanceof Uint8Array) continue;
@@ -18,13 +17,12 @@ export function* partsOf(node: object): Generator<Expr> {
   }
 }
 
-/** Returns the names that a node declares for the nodes inside it. */
 export function namesGiven(node: Expr): readonly string[] {
   if (node.kind === "fold") return node.names;
   return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];
 }
 
-/** The names along `a.b["c"].d`, or null when the chain does not begin with a name. */
+/** Names in `a.b["c"].d`, or null if the chain does not begin with a name. */
 export function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

@@ -1,11 +1,7 @@
 import { assuranceNames, facts_from_pattern, limits } from "@countersign/contract";
 
-/**
- * The JSON Schema of the policy document, as it is published and as `schema-check.ts` checks it. Every field has a description,
- * which is the help text of a diagnostic.
- */
+/** Published, and used by `schema-check.ts`. Descriptions serve as help texts of diagnostics. */
 
-/** The JSON Schema keywords that a policy schema may use. */
 export interface Schema {
   readonly description?: string;
   readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | readonly ("number" | "string")[];
@@ -58,7 +54,6 @@ const factsOrFact: Schema = {
   pattern: facts_from_pattern,
 };
 
-/** The schema of least assurances. */
 export function factsFromSchema(description: string): Schema {
   return {
     description,
@@ -370,7 +365,6 @@ const test: Schema = {
   },
 };
 
-/** The schema of a policy document, draft 2020-12. */
 export const policySchema: Schema & { readonly $schema: string; readonly title: string } = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Countersign policy",

@@ -1,7 +1,7 @@
 /**
- * Which strongly connected component each node of a graph is in: two nodes have the same number where each leads to the
- * other. `edges[node]` are the nodes that it leads to. Linear in nodes and edges, and no deeper than one call.
- * Source: Kosaraju's algorithm, as in Aho, Hopcroft and Ullman, Data Structures and Algorithms (1983), section 6.7.
+ * Returns the component of each node. Nodes in one component reach each other. `edges[node]` lists the targets. Linear
+ * time, no recursion. Source: Kosaraju's algorithm, as in Aho, Hopcroft and Ullman, Data Structures and Algorithms
+ * (1983), section 6.7.
  */
 export function strongComponents(edges: readonly (readonly number[])[]): number[] {
   const backwards: number[][] = edges.map(() => []);
@@ -25,7 +25,7 @@ export function strongComponents(edges: readonly (readonly number[])[]): number[
   return components;
 }
 
-/** All nodes in the order in which a walk in depth has done with them. */
+/** In depth-first finishing order. */
 function finished(edges: readonly (readonly number[])[]): number[] {
   const done: number[] = [];
   const seen = new Set<number>();

@@ -1,15 +1,12 @@
 import type { Decision, ObservationInput } from "@countersign/contract";
 import { isReached } from "../time.ts";
 
-/**
- * Why an action should not have been carried out: the service blocked it, people still decide on it, its review was cancelled, or
- * whoever carried it out had to claim it first and did not, or the approval by people had expired.
- */
+/** "not_claimed": the action had to be claimed first. "expired": the approval had expired. */
 export type Contradiction = "blocked" | "pending" | "withdrawn" | "not_claimed" | "expired";
 
 /**
- * Returns why what the agent reports contradicts the decision; null: it does not. `claimed`: whoever reports claimed the action. `at`:
- * when it is reported, RFC 3339. An action that failed or was left is no contradiction. In shadow mode nothing is held, so nothing can be contradicted.
+ * Failed or abandoned actions never contradict, and nothing does in shadow mode. `claimed`: by the reporter. `at`: time
+ * of the report, RFC 3339.
  */
 export function contradictionOf(
   {

@@ -1,15 +1,14 @@
-/** What people had before them when they approved an action, besides the action itself. */
 import type { IntentSubmission } from "@countersign/contract";
 
-/** The part of an intent that its fingerprint leaves out, and that an approval must cover. */
+/** The part excluded from the fingerprint that an approval must cover. */
 export type Stakes = Pick<IntentSubmission["intent"], "agent" | "estimated_impact" | "data_classes">;
 
 type Impact = NonNullable<Stakes["estimated_impact"]>;
 
 /**
- * Whether an approval or override of one action covers an equal action: no impact is greater, its data classes and regulatory domains
- * are among the approved ones, and it is on behalf of the same person. An impact that only one of them declares is greater, because
- * nobody knows how great it is. The fingerprints must be equal.
+ * True if an approval or override covers an equal action: no impact is greater, data classes and domains are approved
+ * ones, and the person served is the same. An impact declared by only one counts as greater. The fingerprints must be
+ * equal.
  */
 export function covers(approved: Stakes, equal: Stakes): boolean {
   const [most, asked] = [approved.estimated_impact ?? {}, equal.estimated_impact ?? {}];
@@ -32,7 +31,7 @@ function isAtMost(asked: number | undefined, most: number | undefined): boolean 
   return asked <= most;
 }
 
-/** Ranks by whether the action can be undone: 0 it can, 1 nobody said, 2 it cannot. */
+/** 0: reversible, 1: not declared, 2: irreversible. */
 function harmOf({ reversible }: Impact): number {
   if (reversible === undefined) return 1;
   return reversible ? 0 : 2;

@@ -1,7 +1,6 @@
 /**
- * Decides a stored action again, by what holds now: the rules, the stored facts, the submitter's key, and the time of day. Three
- * moments need it: the vote that would approve an action, the end of a review's time, and the claim before an action is carried
- * out. Only the ages of facts are those of the first decision (`factsOfNow`).
+ * Decides a stored action again by the current rules, facts, key and time: for the last vote, the timeout and the
+ * claim. Facts keep their age (`factsOfNow`).
  */
 import type { Decision, PipelineMode } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
@@ -30,12 +29,11 @@ import type { Ruling } from "./escalation.ts";
 import type { CountedDemand } from "./panels.ts";
 import { hiddenTextsInAction, maskingOfAction, type RedactableAction, redactedValues } from "./redaction.ts";
 
-/** A decided action as it is stored, with everything that a second decision needs. */
 export interface StoredAction extends RedactableAction {
   readonly intent_id: string;
   readonly membrane_id: string;
   readonly mode: PipelineMode;
-  /** When it was decided, RFC 3339. */
+  /** Decision time, RFC 3339. */
   readonly created_at: string;
   readonly intent: RedactableAction["intent"] & {
     readonly submitted: DecidableIntent;
@@ -45,54 +43,42 @@ export interface StoredAction extends RedactableAction {
   readonly decision: Pick<Decision, "reasons" | "modifications" | "modified_content">;
 }
 
-/** The rules in force of an organization. */
 export interface RulesInForce {
   membrane(membrane_id: string): { readonly membrane: MembraneSettings; readonly policySet: PolicySet } | undefined;
 }
 
-/** What holds at the moment of a second decision. */
 export interface Present {
   readonly rules: RulesInForce;
   readonly now_us: number;
-  /** The documents that are stored now for the organization, the agent and the target of the action. */
+  /** Documents stored now for organization, agent and target. */
   readonly stored: readonly ContextSource[];
-  /** Those of the agents above it. */
   readonly for_ancestors: StoredForAncestors;
-  /** Why whoever submitted the action may submit nothing now; null: it may. */
+  /** Why the submitter may not submit now. */
   readonly submitter: "revoked" | "expired" | "removed" | null;
 }
 
-/** A rule that blocks an action now, and its message. */
 export interface BlockedBy {
   readonly policy: string;
   readonly message: string;
 }
 
-/** What a second decision says. */
 export interface DecidedAgain {
-  /** What blocks the action now; empty: nothing. */
   readonly blocked: readonly BlockedBy[];
-  /** What each rule demands that holds the action now; empty: none holds it. */
   readonly demands: readonly ReviewDemand[];
-  /** The changes that policies ask for now. */
   readonly asked: Ruling;
-  /** What the end of a review's time does by the current rules; null: no rule holds the action. */
+  /** By the current rules. Null if none holds the action. */
   readonly on_timeout: "block" | "approve" | null;
-  /** How long an approval lives by the current rules. */
   readonly approval_valid_seconds: number;
 }
 
-/** What would be carried out, and on whose word. */
 export interface LetThrough extends Pick<Ruling, "modifications" | "modified_content"> {
-  /** True: a person reviewed the action in the service. */
+  /** A person reviewed the action in the service. */
   readonly human_reviewed: boolean;
-  /** The names that an override covers. Absent: none. */
   readonly overrides?: readonly string[];
-  /** Whether an agent is told what blocks. Its messages quote no stored or pulled fact. */
+  /** Messages must not quote stored or pulled facts. */
   readonly for_agents?: boolean;
 }
 
-/** The `policy` of a block because whoever submitted the action may submit nothing now. */
 const submitter_name = "submitter";
 
 const submitterMessages = {
@@ -102,8 +88,8 @@ const submitterMessages = {
 } as const satisfies Record<NonNullable<Present["submitter"]>, string>;
 
 /**
- * Decides an action again. It is blocked if the submitter may submit nothing now, if a rule blocks it, or if policies now change
- * what would be carried out. Where a reviewer changed the content, that content counts in place of the submitted one.
+ * Blocks if the submitter may no longer submit, if a rule blocks, or if policies would now change the action. A
+ * reviewer's content replaces the submitted content.
  */
 export function decideAgain(action: StoredAction, let_through: LetThrough, present: Present): DecidedAgain {
   const { modifications, modified_content: content, human_reviewed, overrides = [], for_agents = false } = let_through;
@@ -119,11 +105,11 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
   const asked = askedRuling(action, decided.content);
   const blocked = [...submitterBlock(present), ...blocksOf(decided)];
   if (changed_by_reviewer) {
-    // Policies that already changed what the reviewer sent need not agree with themselves twice.
+    // Policies that already changed the reviewer's content may change it again.
     const settled = new Set(modifications.map(({ policy_id }) => policy_id));
     blocked.push(...changesOf(decided).filter(({ policy_id }) => !settled.has(policy_id)));
   } else if (blocked.length === 0 && canonicalJson(asked.modifications) !== canonicalJson(modifications)) {
-    // Policies ask for other changes than before. That matters only if they would change what would be carried out.
+    // Different changes matter only if they alter what is executed.
     const last = content === null ? decided : wordedFor(for_agents, decide(as_carried_out));
     blocked.push(...blocksOf(last), ...changesOf(last));
   }
@@ -146,8 +132,8 @@ function wordedFor(for_agents: boolean, decided: Decided): Decided {
 }
 
 /**
- * Returns the demands of rules that hold the action now and did not hold it when it was decided, and of rules that ask for more
- * people, or for others, than the review has counted. Leaves out those that a reassignment replaced.
+ * Demands of rules that did not hold the action before, or now ask for more or other people. Excludes demands replaced
+ * by a reassignment.
  */
 export function newDemands(
   { decision }: StoredAction,
@@ -165,10 +151,7 @@ export function newDemands(
   });
 }
 
-/**
- * Returns the ruling of an approval without a reviewer's change: it has the changes that policies asked for, as records show them. A
- * policy may have written a masked value elsewhere.
- */
+/** Ruling without a reviewer's change. Redacts masked values that a policy copied. */
 export function askedRuling(
   action: Pick<RedactableAction, "intent">,
   { modifications, modified_content }: Pick<Decision, "modifications" | "modified_content">,
@@ -180,7 +163,6 @@ export function askedRuling(
   };
 }
 
-/** Returns the input for a second decision, without the intent. */
 export function inputAgain(
   { intent_id, membrane_id, facts, mode, created_at }: StoredAction,
   { rules, now_us, stored, for_ancestors }: Present,
@@ -192,15 +174,13 @@ export function inputAgain(
   return { facts: factsOfNow(facts, decided_us, stored, now_us, for_ancestors), mode, now_us, policySet, membrane };
 }
 
-/** Returns the input for deciding the action as one that a person reviewed. */
 export function reviewedInput(action: StoredAction, present: Present): DecideInput {
   const input = inputAgain(action, present);
-  // The reviewers decide in place of a membrane that asks people. A membrane that blocks everything asks nobody.
+  // The review replaces the default verdict `escalate`, but not `block`.
   const overrides = input.membrane.default_verdict === "block" ? [] : [default_verdict_name];
   return { ...input, overrides, human_reviewed: true, intent: action.intent.submitted };
 }
 
-/** Returns the block of a submitter who may submit nothing now, or nothing. */
 function submitterBlock({ submitter }: Present): BlockedBy[] {
   return submitter === null ? [] : [{ policy: submitter_name, message: submitterMessages[submitter] }];
 }
@@ -210,7 +190,6 @@ function blocksOf({ content: { verdict, reasons } }: Decided): BlockedBy[] {
   return reasons.flatMap(({ effect, policy, message }) => (effect === "block" ? [{ policy, message }] : []));
 }
 
-/** Returns the policies that would change the action, once for each change. */
 function changesOf({ content: { modifications, reasons } }: Decided): (BlockedBy & { policy_id: string | null })[] {
   return modifications.map(({ path, policy_id }) => {
     const reason = reasons.find((each) => each.policy_id === policy_id);

@@ -1,7 +1,4 @@
-/**
- * What a reviewer's change must not do to an action, although no rule blocks the changed action: keep a blocking rule from
- * being evaluated, or give a value another JSON type.
- */
+/** A reviewer's change must neither make a blocking rule unknown nor change a value's JSON type. */
 import type { Cause } from "@countersign/cel";
 import { bindFacts } from "../deciding/bind-facts.ts";
 import { classify } from "../deciding/classify.ts";
@@ -10,10 +7,7 @@ import { evaluatePolicies, type Vote } from "../deciding/evaluate.ts";
 import { isOfType } from "../deciding/parameter-types.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
-/**
- * Returns the votes of blocking policies that are unknown on the content `after` for a cause that they did not have on
- * `before`. It does not matter what their `on_unknown` says.
- */
+/** Returns blocking policies that are unknown on `after` for a new cause, regardless of `on_unknown`. */
 export function blindedBlocks(input: DecideInput, before: Content, after: Content): Vote[] {
   const blind = unknownsOn(input, after).filter(({ placed }) => placed.policy.effect === "block");
   if (blind.length === 0) return [];
@@ -21,20 +15,18 @@ export function blindedBlocks(input: DecideInput, before: Content, after: Conten
   return blind.filter((vote) => [...causesOf([vote])].some((cause) => !known.has(cause)));
 }
 
-/** A value that has another JSON type than before. */
 export interface ChangedType {
-  /** A JSON Pointer, in which `*` stands for every entry of a list. */
+  /** `*` means every list entry. */
   readonly path: string;
   readonly type: JsonType;
 }
 
-/** Policies are asked about this many places whether they demand the new type. A policy rarely reads more. */
+/** Policies rarely read more places. */
 const places_asked_max = 16;
 
 /**
- * Returns the first place where the content `after` has a value of a JSON type that this place has in none of the contents
- * `before`, unless the tool's recorded schema or a policy demands that type: with the earlier value the policy is unknown, and with the
- * new value it is not. A null counts as missing, so any value may replace it.
+ * Returns the first place in `after` with a JSON type new to that place. The type is allowed if the tool's schema or a
+ * policy needs it. Anything may replace null, which counts as missing.
  */
 export function changedType(input: DecideInput, before: readonly Content[], after: Content): ChangedType | null {
   const types = new Map(
@@ -63,7 +55,7 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
   return null;
 }
 
-/** Returns the votes of the live policies that cannot be evaluated on this content. It does not matter what `on_unknown` says. */
+/** Regardless of `on_unknown`. */
 function unknownsOn(input: DecideInput, content: Content): readonly Vote[] {
   const { intent, policySet, now_us } = input;
   const { action, viewsFor } = bindFacts(
@@ -91,7 +83,7 @@ function typeOf(value: unknown): JsonType {
 
 type ValuesByPlace = Map<string, Map<JsonType, unknown>>;
 
-/** Returns for each place below the content, by its path, one value of each JSON type that is there. */
+/** One value per JSON type and path. */
 function valuesByPlace(value: unknown, path = "", found: ValuesByPlace = new Map()): ValuesByPlace {
   const here = found.get(path) ?? new Map<JsonType, unknown>();
   found.set(path, here.set(typeOf(value), value));
@@ -101,7 +93,7 @@ function valuesByPlace(value: unknown, path = "", found: ValuesByPlace = new Map
   return found;
 }
 
-/** Returns the content with this value in place of all values of a type at a place. `tokens`: the rest of the path. */
+/** `tokens`: the remaining path. */
 function withValue(content: unknown, tokens: readonly string[], type: JsonType, value: unknown): unknown {
   const [token, ...rest] = tokens;
   if (token === undefined) return typeOf(content) === type ? value : content;

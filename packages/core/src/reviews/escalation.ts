@@ -9,101 +9,85 @@ import { isCounted } from "./standing.ts";
 import { openTiers } from "./tiers.ts";
 
 /*
- * The state machine of a review: one held action, from its escalation to a final outcome.
+ * State machine of a review, from escalation to final outcome.
  *
- * Words:
- *   reviewer  a person who may decide the action; two keys of one person are one reviewer
- *   vote      what one reviewer said; a later vote of the same reviewer replaces the earlier one
- *   ruling    what an approval lets through: the action as submitted, or as policies and reviewers modified it
- *   demand    who must approve for one rule, and how many of them; one approval may count for several demands. Readers see
- *             demands as panels
- *   turn      a demand may wait until another one is met; until then its turn has not come
- *   lapsed    the vote's person may not vote any more (standing.ts), so the vote does not count
- *   party     a person for whom the action is, and who therefore cannot be its only approver
- *   overtaken policies changed, so the approved change no longer gives the approved ruling
- *   redacted  replaced by a mark, because policies hide the text from people
+ *   vote       what one reviewer said; replaces that reviewer's earlier vote
+ *   ruling     what an approval lets through: the action as submitted, or as modified
+ *   demand     who must approve for one rule; shown to readers as a panel. One approval may count for several demands
+ *   turn       a demand with `after` has its turn once the other demand is met
+ *   lapsed     a vote that no longer counts, because its person may not vote any more (standing.ts)
+ *   party      a person whom the action serves, and who cannot be its only approver
+ *   overtaken  an approved change that now gives a different ruling, because policies changed
  *
  * Steps from `pending` (a closed review refuses every step):
  *
- *   step                                       | next state | outcome
- *   -------------------------------------------+------------+---------------------------------------------------
- *   vote: block                                | decided    | block
- *   vote: approval, each demand met            | decided    | the approved ruling
- *   vote: approval, a demand not met           | pending    | none yet
- *   vote: approval, while all demands of the   | pending    | refused "before_turn": the vote is not counted
- *     voter wait for others                    |            |
- *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
- *     action now that did not hold it before   |            |
- *   vote: approval, faster than the pace and   | pending    | none yet; the panel needs one more person
- *     without a reason (`needs_second`)        |            |
- *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
- *     different ruling                         |            |
- *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
- *     is overtaken                             |            |
- *   reassign                                   | pending    | none yet; votes and time limit stay. The new reviewers
- *                                              |            | are the only demand, with as many approvals as before
- *   any step, after the second tier of a       | pending    | as above, with the reviewers of that tier in the demand
- *     demand opened                            |            |
- *   cancel, by an operator or the submitter    | cancelled  | block
- *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
- *   time_over, before expires_at               | pending    | refused "early"
- *   any other step, at or after expires_at     | pending    | refused "closed"
+ *   step                                         | next state | outcome
+ *   ---------------------------------------------+------------+-------------------------------------------
+ *   block                                        | decided    | block
+ *   approval, each demand met                    | decided    | the approved ruling
+ *   approval, a demand not met                   | pending    |
+ *   approval, no demand of the voter has a turn  | pending    | refused "before_turn"
+ *   approval, a further rule holds the action    | pending    | adds the rule's demand (`withDemands`)
+ *   approval, too fast and without a reason      | pending    | the panel needs one more person
+ *   approval, others approved another ruling     | pending    | refused "disagrees"
+ *   the same, but the others' is overtaken       | pending    | the others' votes end
+ *   reassign                                     | pending    | new reviewers, one demand; votes and quorum stay
+ *   cancel, by an operator or the submitter      | cancelled  | block
+ *   time_over, at or after expires_at            | timed_out  | on_timeout; block if rules no longer approve
+ *   time_over, before expires_at                 | pending    | refused "early"
+ *   any other step, at or after expires_at       | pending    | refused "closed"
+ *
+ * Each step first opens the second tiers that are due.
  */
 
-/** What the approvals of a review let through. */
 export interface Ruling {
   readonly outcome: "approve" | "approve_modified";
-  /**
-   * Changes to payload.content, in this order: those that policies asked for when they held the action, the reviewer's, and
-   * those that policies made on top of the reviewer's.
-   */
+  /** In order: by policies when they held the action, by the reviewer, by policies after the reviewer. */
   readonly modifications: readonly Modification[];
-  /** payload.content after all changes; null: unchanged. */
+  /** After all changes. Null if unchanged. */
   readonly modified_content: Readonly<Record<string, unknown>> | null;
-  /** payload.content with the reviewer's change, before policies modify it again; absent: no reviewer changed it. */
+  /** After the reviewer's change, before policies modify it again. */
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
-/** A review with the votes so far. */
 export interface Review {
   readonly record: Escalation;
-  /** The ruling that reviewers approved so far; null: nobody has approved. */
+  /** Null before the first approval. */
   readonly ruling: Ruling | null;
-  /** At least one. The review is approved when each is met. */
+  /** All must be met. */
   readonly demands: readonly CountedDemand[];
 }
 
-/** One step of a review. `at` is a moment of the database's clock (RFC 3339). */
+/** `at` is database time, RFC 3339. */
 export type ReviewStep =
   | {
       readonly kind: "vote";
-      /** The reviewer. Two keys of one person are one person. */
+      /** All keys of one person count as that person. */
       readonly person: string;
-      /** True: the same person submitted the action, which only solo mode permits. */
+      /** The person also submitted the action, which only solo mode permits. */
       readonly self_reviewed: boolean;
-      /** The places of the demands whose reviewers include this person. */
+      /** Indexes of demands that this person can meet. */
       readonly meets: readonly number[];
-      /** For those of these demands that the reviewer meets in place of an absent one: that person. Absent: none. */
+      /** By demand index: the absent reviewer replaced. */
       readonly in_place_of?: ReadonlyMap<number, string>;
-      /** The places of the demands that the reviewer meets as a party. Absent: none. */
+      /** Indexes of demands met as a party. */
       readonly party?: readonly number[];
       readonly outcome: Outcome;
-      /** What the vote lets through; null exactly for a block. */
+      /** Null for a block. */
       readonly ruling: Ruling | null;
       readonly comment: string | null;
-      /** What the reviewer writes to the agent. Absent: nothing. */
       readonly message_to_agent?: string;
-      /** The reviewer's own changes, as other people may see them; null: none. */
+      /** With hidden texts redacted. */
       readonly modifications: Escalation["votes"][number]["modifications"];
-      /** How the approval is faster than the pace of a rule. Absent: it is not. */
+      /** Set if faster than a rule's pace. */
       readonly fast?: FastVote;
-      /** The places of the demands that need one more person because of that. Absent: none. */
+      /** Indexes of demands that need one more person because of `fast`. */
       readonly needs_second?: readonly number[];
-      /** True: the ruling that others approved is overtaken. */
+      /** Policy changes made the approved ruling obsolete. */
       readonly overtaken: boolean;
-      /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
+      /** Texts hidden now that the record may still show. */
       readonly hidden?: readonly string[];
-      /** How long an approval lives that this vote completes. Absent: the default. */
+      /** Validity of the approval if this vote completes it. */
       readonly approval_valid_seconds?: number;
       readonly at: string;
     }
@@ -112,27 +96,26 @@ export type ReviewStep =
       readonly kind: "cancel";
       readonly by: string;
       readonly comment: string | null;
-      /** The key that submitted the action and withdraws it. Absent: an operator cancels. */
+      /** The submitter's key. Absent if an operator cancels. */
       readonly withdrawn_by?: string;
       readonly at: string;
     }
-  /** `ruling`: what passes if `on_timeout` is approve; null: the rules no longer allow that. */
+  /** `ruling` passes if `on_timeout` is approve. Null if rules no longer allow it. */
   | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
 /**
- * Why a step was refused. "closed": the review is closed, or its time is over. "early": its time is not over. "disagrees":
- * others approved a different ruling. "before_turn": the reviewer's approval has to wait for the demand `after`.
+ * "closed": closed or expired. "early": not yet expired. "disagrees": others approved a different ruling.
+ * "before_turn": the demand `after` must be met first.
  */
 export type StepRefusal =
   | { readonly because: "closed" | "early" | "disagrees" }
   | { readonly because: "before_turn"; readonly after: CountedDemand };
 
-/** The result of a step. */
 export type Stepped =
   | { readonly kind: "moved"; readonly review: Review }
   | ({ readonly kind: "refused" } & StepRefusal);
 
-/** Takes one step and returns the review after it. Pure: the given review is never changed. */
+/** Never mutates `before`. */
 export function stepReview(before: Review, step: ReviewStep): Stepped {
   const review = openTiers(before, step.at);
   const { record } = review;
@@ -140,7 +123,7 @@ export function stepReview(before: Review, step: ReviewStep): Stepped {
   if (record.status !== "pending") return refused("closed");
   if (step.kind === "time_over") {
     if (!over) return refused("early");
-    // The closed record shows what happened: a block, although `on_timeout` was approve when the review opened.
+    // The record shows the block although `on_timeout` was approve.
     const ended: Review = step.ruling === null ? { ...review, record: { ...record, on_timeout: "block" } } : review;
     const ruling = record.on_timeout === "approve" ? step.ruling : null;
     return close(ended, { status: "timed_out", ruling, by: null, comment: null, at: step.at });
@@ -158,7 +141,6 @@ export function stepReview(before: Review, step: ReviewStep): Stepped {
   }
 }
 
-/** Returns the review with further demands, and with those who may vote by all of them. */
 export function withDemands(
   { record, ruling, demands }: Review,
   further: readonly CountedDemand[],
@@ -189,7 +171,7 @@ function vote(review: Review, step: VoteStep): Stepped {
     approved !== null &&
     standing.length > 0 &&
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
-  // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
+  // Approvals of different rulings must never form one quorum.
   if (disagrees && !step.overtaken) return refused("disagrees");
   const own = { reviewer: person, outcome, comment, ...said, ...capacityOf(step), at };
   const votes = [...(disagrees ? [] : others), own];
@@ -199,7 +181,7 @@ function vote(review: Review, step: VoteStep): Stepped {
   const approvals = votes.filter((each) => isCounted(each, demands)).length;
   const missing = Math.max(...demands.map(missingApprovals));
   const { required: least } = record.quorum;
-  // The record of an approved review shows as many approvals as it took.
+  // An approved review requires exactly the approvals it got.
   const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
   const rejections = votes.length - approvers.length;
   const quorum = { required, approvals, rejections };
@@ -211,7 +193,7 @@ function vote(review: Review, step: VoteStep): Stepped {
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
 }
 
-/** Returns a demand with the approvals of these people, where the vote's own one counts as the step says. */
+/** The step says how its own vote counts. */
 function counted(
   demand: CountedDemand,
   place: number,
@@ -229,7 +211,7 @@ function counted(
     const whose = each === person ? in_place_of?.get(place) : places[each];
     return whose === undefined ? [] : [[each, whose] as const];
   });
-  // A new vote counts by the panel of now.
+  // A new vote counts by the current panel.
   const still_carried = carried.filter((each) => each.person !== person);
   return {
     ...rest,
@@ -242,8 +224,8 @@ function counted(
 }
 
 /**
- * Returns who may vote after a vote. A demand may have left its own reviewers out, because the reviewers of another one meet it too
- * (`met_with`). If a delegate voted for that other one, the delegate does not meet the demand, so its own reviewers may vote again.
+ * Returns who may vote now. A demand with `met_with` has no voters of its own. If a delegate met the other demand but
+ * not this one, this one's reviewers may vote again.
  */
 function withWeakerPanels(
   reviewers: readonly Reviewer[],
@@ -267,7 +249,6 @@ function withWeakerPanels(
   return { reviewers: all ? [] : [...named.values()], demands: left };
 }
 
-/** Returns what the record of a vote says about the capacity in which the reviewer voted. */
 function capacityOf({
   ruling,
   party = [],
@@ -281,8 +262,8 @@ function capacityOf({
 }
 
 /**
- * Returns the demand that an approval has to wait for; null: none. The turn of one of the reviewer's demands is enough: the
- * approval then counts for all of them. A block never waits.
+ * Returns the demand that must be met first, or null. One demand with its turn is enough for all of the reviewer's. A
+ * block never waits.
  */
 function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDemand | null {
   if (ruling === null) return null;
@@ -297,20 +278,17 @@ function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<Revie
   return close({ ...review, record }, { status: "cancelled", ruling: null, by, comment, at });
 }
 
-/** How a review ends. */
 interface Closing {
   readonly status: "decided" | "timed_out" | "cancelled";
   /** Null: block. */
   readonly ruling: Ruling | null;
-  /** Null: the time limit. */
+  /** Null: timeout. */
   readonly by: string | null;
   readonly comment: string | null;
-  /** What reviewers wrote to the agent. Absent: nothing. */
   readonly messages?: readonly string[];
   readonly at: string;
 }
 
-/** Returns what these votes say to the agent. */
 function messagesOf(votes: Escalation["votes"]): string[] {
   return votes.flatMap(({ message_to_agent }) => (message_to_agent === undefined ? [] : [message_to_agent]));
 }
@@ -323,7 +301,7 @@ function close(review: Review, { status, ruling, by, comment, messages = [], at 
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
-/** The part of a ruling that approvals are compared by, and the only part that a closed review keeps. */
+/** Approvals are compared by it; a closed review keeps only it. */
 function letThrough({ outcome, modifications, modified_content }: Ruling): Ruling {
   return { outcome, modifications, modified_content };
 }

@@ -1,4 +1,4 @@
-/** Grants: approvals, in advance, of actions that are similar to a held one. See decision 0045. */
+/** Grants approve similar actions in advance (docs/decisions/0045-grants.md). */
 import { foldName, type GrantScope, type Reason } from "@countersign/contract";
 import type { Content, DecidableIntent, MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
@@ -7,7 +7,7 @@ import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, pointerNames, valueAt } from "../values/json-patch.ts";
 
-/** A rule that a grant covers, as the rule was when a person made the grant. */
+/** As of the grant's creation. */
 export interface GrantRule {
   readonly policy_id: string;
   readonly policy: string;
@@ -15,25 +15,23 @@ export interface GrantRule {
   readonly demand: ReviewDemand;
 }
 
-/** What a grant over a held action requires, or why there can be none. */
 export type GrantTerms =
   | {
       readonly kind: "refused";
-      /** True: the rules changed. False: the rules do not permit the grant. */
+      /** True: rules changed. False: rules forbid grants. */
       readonly outdated: boolean;
       readonly message: string;
     }
   | {
       readonly kind: "allowed";
       readonly rules: readonly GrantRule[];
-      /** The smallest limits of the rules. */
+      /** Minimum over the rules. */
       readonly times_max: number;
       readonly hours_max: number;
     };
 
 type Rules = { readonly policySet: PolicySet; readonly membrane: Pick<MembraneSettings, "escalation"> };
 
-/** Works out what a grant over an action requires that people hold for these reasons. */
 export function grantTerms(reasons: readonly Reason[], { policySet, membrane }: Rules): GrantTerms {
   const holding = reasons.filter(({ effect }) => effect === "escalate");
   const policies = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy]));
@@ -69,7 +67,7 @@ function refused(message: string, outdated = false): GrantTerms {
   return { kind: "refused", outdated, message };
 }
 
-/** Whether the rule fired on known facts. A reason whose texts were left out may hide unknown facts, so it counts as not established. */
+/** An omitted reason may hide unknown facts, so it counts as false. */
 function isEstablished({ message, unknown_facts }: Reason): boolean {
   return unknown_facts.length === 0 && message !== left_out;
 }
@@ -82,25 +80,23 @@ function rulesOf(holding: readonly Reason[], { policySet, membrane }: Rules): Gr
   });
 }
 
-/** A grant as decisions use it. */
 export interface UsableGrant {
   readonly scope: GrantScope;
   readonly action_type: string;
   readonly rules: readonly GrantRule[];
 }
 
-/** A held action that a grant may cover. */
 export interface GrantedAction {
   readonly intent: DecidableIntent;
   readonly action_type: string;
-  /** The parameters as submitted, and as modified if policies modify them. */
+  /** As submitted, and as modified by policies. */
   readonly contents: readonly (Content | null)[];
   readonly reasons: readonly Reason[];
 }
 
 /**
- * Whether a grant approves a held action: the action is in the scope, nothing blocks it, and everything that holds it is an unchanged
- * rule of the grant. Returns the policy ids that hold it, in place of which the grant counts; null: the grant does not cover it.
+ * Returns the policy ids that the grant satisfies, or null. The action must be in scope, nothing may block it, and only
+ * unchanged rules of the grant may hold it.
  */
 export function grantCovers(grant: UsableGrant, action: GrantedAction, rules: Rules): readonly string[] | null {
   const { reasons, intent, contents } = action;
@@ -111,12 +107,10 @@ export function grantCovers(grant: UsableGrant, action: GrantedAction, rules: Ru
   return terms.rules.map(({ policy_id }) => policy_id);
 }
 
-/** Whether the rule is one of the grant's, and has not changed. */
 function isRuleOf({ rules }: Pick<UsableGrant, "rules">, rule: GrantRule): boolean {
   return rules.some((granted) => canonicalJson(granted) === canonicalJson(rule));
 }
 
-/** Whether each rule of a grant is still in force as it was. */
 export function rulesInForce({ rules }: Pick<UsableGrant, "rules">, { policySet, membrane }: Rules): boolean {
   const versions = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.version]));
   const reasons = rules.map(({ policy_id }) => ({ effect: "escalate" as const, policy_id }));
@@ -127,7 +121,7 @@ export function rulesInForce({ rules }: Pick<UsableGrant, "rules">, { policySet,
   });
 }
 
-/** Whether an action is in the scope of a grant. Names of agents and verbs are compared in their folded spelling. */
+/** Compares folded names of agents and verbs. */
 export function isInScope(scope: GrantScope, intent: DecidableIntent, contents: readonly (Content | null)[]): boolean {
   const { agent_id, verb, target, session_id, at_most = [] } = scope;
   return (
@@ -139,13 +133,12 @@ export function isInScope(scope: GrantScope, intent: DecidableIntent, contents: 
   );
 }
 
-/** Whether the value at a path is an exact number from 0 to `most`. Larger integers than JSON numbers hold exactly do not count. */
+/** Integers beyond 2^53 - 1 do not count. */
 function isAtMost(content: Content | null, path: string, most: number): boolean {
   const value = content === null ? nothing : valueAt(content, pointerNames(path));
   return typeof value === "number" && value >= 0 && value <= most && value <= Number.MAX_SAFE_INTEGER;
 }
 
-/** Returns what a grant allows and what it leaves free, for people. */
 export function grantText({ agent_id, verb, target, session_id, at_most = [] }: GrantScope, times: number): string {
   const bounds = at_most.map(({ path, value }) => `${path} is at most ${value}`);
   const where = [
@@ -165,10 +158,8 @@ export function grantText({ agent_id, verb, target, session_id, at_most = [] }: 
   );
 }
 
-/** The name of the reason that a decision gives for its grant. */
 const grant_reason_name = "grant";
 
-/** Returns the reason of a decision that rests on a grant. */
 export function grantReason(grant_id: string, granted_by: string, expires_at: string): Reason {
   const message = `Approved in advance: the grant ${grant_id} by ${granted_by} allows this until ${expires_at}.`;
   return {

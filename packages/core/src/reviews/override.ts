@@ -4,32 +4,26 @@ import { isFreezeReason } from "../deciding/freezes.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { heldFor, membraneDemand, type ReviewDemand } from "../policy/escalation-terms.ts";
 
-/** What an override of one blocked decision requires, and which policies it cancels. */
 export type OverrideTerms =
-  /** Nobody may override these policies (by name). */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
   | {
       readonly kind: "allowed";
-      /** How many people must approve the override. */
       readonly people: 1 | 2;
-      /** Each of these people must meet each demand. */
+      /** Each person must meet every demand. */
       readonly demands: readonly ReviewDemand[];
-      /** The policies (by name) that stop the action. */
+      /** Names of stopping policies. */
       readonly policies: readonly string[];
-      /** The names that the override cancels. The next retry is decided with them as `DecideInput.overrides`. */
+      /** Becomes `DecideInput.overrides` of the next retry. */
       readonly lifts: readonly string[];
     };
 
 /**
- * Works out what an override of a blocked decision requires.
+ * One policy with `never` forbids an override. Two people must approve if a policy says `two_person` or a demand has a
+ * quorum above 1. A policy no longer in the set requires one person.
  *
- * Nobody may override if one policy in the reasons says `never`. Two people must approve if one says `two_person`, or if a
- * demand has a quorum above 1. A policy that is no longer in the set requires one person.
- *
- * The override cancels everything that blocks or holds the action, except freezes, because the next retry must be approved and not held. It
- * names policies by id, and the membrane's own reasons by name. Each person must be a reviewer of every policy that holds the
- * action, and of the membrane if the membrane holds or blocks it. So a blocking rule beside them, or more risk, never lets fewer
- * or weaker people decide.
+ * Everything that blocks or holds the action is cancelled except freezes, so the next retry is approved. Each person
+ * must be a reviewer of every holding policy, and of the membrane if it holds or blocks. So more rules or risk never
+ * reduce the number or rank of the deciders.
  */
 export function overrideTerms(
   reasons: readonly Reason[],

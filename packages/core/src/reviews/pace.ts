@@ -1,11 +1,10 @@
-/** Pace: how fast approvals may be without a typed reason. See docs/decisions/0039. */
+/** Pace: how fast approvals without a typed reason may be (docs/decisions/0039-time-and-pace-of-reviews.md). */
 import { type FastVote, limits, type Pace, type RulingInput } from "@countersign/contract";
 import type { CountedDemand } from "./panels.ts";
 
-/** How fast an approval is. Times are of the database's clock. */
+/** Times are database time. */
 export type MeasuredVote = Pick<FastVote, "shown_seconds" | "approvals_in_five_minutes">;
 
-/** Returns the pace that satisfies all of these; undefined: none of them asks for any. */
 export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace | undefined {
   const given = (values: readonly (number | undefined)[]) => values.filter((each) => each !== undefined);
   const seconds = given(paces.map((each) => each?.min_seconds));
@@ -17,7 +16,7 @@ export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace
   };
 }
 
-/** Returns how an approval is faster than a pace allows; empty: it is not. A case that was never shown counts as too soon. */
+/** A case never shown counts as too soon. */
 function tooFast(
   pace: Pace | undefined,
   { shown_seconds, approvals_in_five_minutes }: MeasuredVote,
@@ -28,16 +27,14 @@ function tooFast(
   return [...(soon ? (["too_soon"] as const) : []), ...(many ? (["too_many"] as const) : [])];
 }
 
-/** An approval that is too fast for a rule. */
 export interface FastApproval {
-  /** The strictest pace of those rules that the approval is too fast for. */
   readonly pace: Pace;
   readonly because: FastVote["because"];
-  /** The places of their demands. */
+  /** Indexes of demands. */
   readonly places: readonly number[];
 }
 
-/** Judges an approval by the pace of each demand that it counts for. Null: it is not too fast for any. */
+/** Null if no demand's pace is exceeded. */
 export function judgePace(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -48,15 +45,13 @@ export function judgePace(
   return pace === undefined ? null : { pace, because: tooFast(pace, measured), places };
 }
 
-/** What the pace of the rules makes of a vote. */
 export interface PacedVote {
-  /** What the step of the vote carries. */
   readonly marks: { readonly fast?: FastVote; readonly needs_second?: readonly number[] };
-  /** The vote has to be refused: it needs a reason or a second person. Null: it may count. */
+  /** The vote needs a reason or a second person. */
   readonly lacking: FastApproval | null;
 }
 
-/** Judges a vote by the pace of the demands that it counts for. A block is never too fast. */
+/** A block is never too fast. */
 export function paceVote(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -73,7 +68,7 @@ export function paceVote(
   };
 }
 
-/** Whether a text has enough letters and digits to be a reason. */
+/** Counts letters and digits. */
 export function isReason(text: string | undefined): boolean {
   return (text?.match(/[\p{L}\p{N}]/gu) ?? []).length >= limits.reason_characters_min;
 }

@@ -1,17 +1,13 @@
 /**
- * The parties of an action: the person on whose behalf an agent acts, and the one whom the action pays or serves. A party cannot be the
- * only approver. See docs/reference/reviews.md.
+ * Parties: the person on whose behalf an agent acts, and the person whom the action pays or serves
+ * (docs/reference/reviews.md).
  */
 import { type CatalogueEntry, foldName, hiddenCharacter } from "@countersign/contract";
 import type { Content, DecidableIntent } from "../deciding/decision.ts";
 
-/** Folded names of the parties. */
 export type PartyNames = ReadonlySet<string>;
 
-/**
- * Returns the names of the parties: `agent.on_behalf_of`, and every text at the parameter that the catalogue's entry of the verb names as
- * `party`. `contents`: payload.content as submitted, and as modified.
- */
+/** Returns `agent.on_behalf_of` and the texts in the catalogue's `party` parameter. */
 export function partyNames(
   { agent, action }: Pick<DecidableIntent, "agent" | "action">,
   catalogue: readonly Pick<CatalogueEntry, "verb" | "party">[],
@@ -24,19 +20,18 @@ export function partyNames(
   return new Set(texts.map(folded).filter((name) => name !== ""));
 }
 
-/** Whether one of these names of a person is a party's. */
 export function isPartyName(parties: PartyNames, names: readonly string[]): boolean {
   return parties.size > 0 && names.some((name) => parties.has(folded(name)));
 }
 
 const hidden = new RegExp(hiddenCharacter, "gu");
 
-/** Returns the name as names are compared: in one Unicode form, without case, hidden characters and space around it. */
+/** Ignores Unicode form, case, hidden characters and outer space. */
 function folded(name: string): string {
   return foldName(name.replaceAll(hidden, "")).trim();
 }
 
-/** Returns the value at `party`: a member of that name, or a path of members with dots between. `params.` may come first. */
+/** `party`: a member name or dotted path, optionally after `params.`. */
 function valueAt(content: unknown, party: string): unknown {
   const path = party.trim().replace(/^params\./, "");
   if (isRecord(content) && Object.hasOwn(content, path)) return content[path];
@@ -49,7 +44,6 @@ function isRecord(value: unknown): value is Content {
   return typeof value === "object" && value !== null;
 }
 
-/** Returns every text in a value: the value, or those in a list or an object. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];

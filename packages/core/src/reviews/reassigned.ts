@@ -1,4 +1,3 @@
-/** What a reassignment makes of a review. See docs/reference/reviews.md. */
 import type { Reviewer } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { strictestPace } from "./pace.ts";
@@ -6,8 +5,8 @@ import { type CountedDemand, panelsOf, reassigned_demand_name } from "./panels.t
 import { isCounted } from "./standing.ts";
 
 /**
- * Returns the review in the hands of these reviewers. The approvals so far still count, while their people may vote. The strictest pace
- * stays. Second tiers end, and persons whom fast approvals need are part of the required approvals already.
+ * Earlier approvals count while their people may vote. The strictest pace stays. Second tiers end. Extra people needed
+ * by fast approvals join the quorum.
  */
 export function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));
@@ -27,7 +26,7 @@ export function reassigned({ record, ruling, demands }: Review, reviewers: reado
   return { record: { ...record, reviewers: [...reviewers], panels }, ruling, demands: [demand] };
 }
 
-/** Returns for each approval of a demand what a reassignment has to remember: that the person was entitled by this demand. */
+/** Demands that entitled the earlier approvers. */
 function carriedBy({
   carried = [],
   approved_by,

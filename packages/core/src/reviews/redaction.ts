@@ -1,6 +1,5 @@
 /**
- * Redaction: finds the texts of an action that policies hide from people, and removes those texts from what reviewers write.
- * A reviewer may quote a hidden text in a comment or a change. Records, events, audit rows and mails must not show it.
+ * Removes texts that policies hide from what reviewers write. Records, events, audit rows and mails must not show them.
  */
 import { type Decision, type Escalation, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
@@ -10,24 +9,20 @@ import { clipText } from "../values/clip-text.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 
-/** The part of a stored action from which its hidden texts are found. */
 export interface RedactableAction {
   readonly intent: {
     readonly submitted: Pick<DecidableIntent, "payload">;
-    /** JSON Pointers into payload.content that policies hid when they decided; absent: none. */
+    /** JSON Pointers redacted by the decision. */
     readonly withheld?: readonly string[] | undefined;
-    /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
+    /** JSON Pointers masked by the decision. */
     readonly masked?: readonly string[] | undefined;
   };
   readonly decision: Partial<Pick<Decision, "modifications">>;
-  /** The members of the decision that a closed review replaced; null: none. */
+  /** Decision members replaced at the close. */
   readonly resolution: Partial<Pick<Decision, "modifications">> | null;
 }
 
-/**
- * Returns the JSON Pointers of the values in payload.content that people must not see. Policies hid them in the submitted action,
- * by a modification of the decision, or in the action that reviewers changed.
- */
+/** JSON Pointers hidden in the submitted action, by the decision, or in reviewers' versions. */
 export function hiddenPlaces({ intent, decision, resolution }: RedactableAction): string[] {
   const places = new Set(intent.withheld ?? []);
   for (const { modifications = [] } of [decision, resolution ?? {}]) {
@@ -36,35 +31,33 @@ export function hiddenPlaces({ intent, decision, resolution }: RedactableAction)
   return [...places];
 }
 
-/** Returns what is masked in the submitted action. */
 export function maskingOfAction({ intent }: Pick<RedactableAction, "intent">): Masking {
   return maskingOf(intent.submitted.payload?.content ?? {}, intent.masked);
 }
 
-/** Returns the texts of the submitted action that people must not see: policies redact or mask them, or they are credentials. */
+/** Redacted texts, masked texts and credentials. */
 export function hiddenTextsInAction(action: RedactableAction): string[] {
-  // Some places exist only in the action that reviewers changed. In the submitted content they select nothing.
+  // Places that exist only in a reviewer's version select nothing here.
   const redacted = textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
   return [...redacted, ...maskingOfAction(action).texts];
 }
 
-/** Returns the hidden texts of the change that reviewers approved so far; none without such a change. */
 export function hiddenTextsInChange(ruling: Ruling | null): string[] {
   if (ruling?.wanted_content === undefined) return [];
   const { modifications, wanted_content } = ruling;
-  // Policies decided on the reviewers' change after it was made, so their redactions come after the last change of a reviewer.
+  // Policies decide after the reviewers, so their redactions follow the reviewer's last change.
   const after_own = modifications.findLastIndex(({ policy_id }) => policy_id === null) + 1;
   const places = modifications.slice(after_own).flatMap((each) => (hides(each) ? [each.path] : []));
   return textsAt(wanted_content, places);
 }
 
-/** Returns the remark with hidden texts redacted. A redacted remark may be longer than the original, so it is cut to its limit. */
+/** The result may be longer, so it is cut. */
 export function redactedRemark<T>(remark: T, hidden: readonly string[]): T {
   const shown = withoutTexts(remark, hidden);
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-/** Returns modifications with a mark in place of hidden texts in their values. A policy may copy such a text from a reviewer's change. */
+/** A policy may copy a hidden text from a reviewer's change. */
 export function redactedValues(
   modifications: readonly Modification[],
   hidden: readonly string[],
@@ -75,18 +68,17 @@ export function redactedValues(
   );
 }
 
-/** Whether a modification hides a value from people: it removes or redacts the value. */
 function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
   return op === "remove" || value === redacted_text;
 }
 
-/** Returns the texts that a content has at these places only. */
+/** Texts that occur only at these places. */
 export function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
   return hiddenTexts(content, redactContent(content, requests).content);
 }
 
-/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */
+/** Cuts texts that become too long. */
 export function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
   if (hidden.length === 0) return record;
   const { reason, action, votes } = record;

@@ -18,7 +18,6 @@ const hiding = policy("hide", { when: "true", effect: "approve_modified", modify
 const less = { op: "replace" as const, path: "/amount", value: 5 };
 const renamed = { op: "replace" as const, path: "/to", value: "Mallory Jones" };
 
-/** An action as the policies decided it, and the rules that they are. */
 function decided(policies: readonly TestPolicy[], content: Record<string, unknown> = { amount: 50, to: "Ann Miller" }) {
   const { intent, facts, policySet, membrane } = inputOf(policies, { intent: { content } });
   const { content: decision, withheld } = decide(inputOf(policies, { intent: { content } }));
@@ -31,7 +30,7 @@ function decided(policies: readonly TestPolicy[], content: Record<string, unknow
   return { action, rules };
 }
 
-/** What holds now: these rules, at the time of the decision. */
+/** These rules, at the time of the decision. */
 const by = (rules: RulesInForce): Present => ({
   rules,
   now_us: parseTimestampUs(noon) ?? 0,
@@ -42,7 +41,7 @@ const by = (rules: RulesInForce): Present => ({
 
 const rulesOf = (policies: readonly TestPolicy[]) => decided(policies).rules;
 
-/** A review that others approved, with the changes that they made as the record shows them. */
+/** A review that others approved, with their changes as the record shows them. */
 function review(ruling: Ruling | null = null): WantedVote["review"] {
   const modifications = reviewersChanges(ruling);
   const vote = { reviewer: "other", outcome: "approve_modified" as const, comment: null, modifications, at: noon };

@@ -1,16 +1,13 @@
 /**
- * Works out a ruling: what an approval of a held action would let through. The ruling depends only on the stored action,
- * what holds now, the review and the reviewer's input.
- *
- * If the reviewer changes nothing, the ruling has the changes that policies asked for when they held the action. If the
- * reviewer sends a change (`modifications`), Countersign decides the changed action again:
+ * Computes a ruling: what an approval of a held action would let through. Without a reviewer's change these are the
+ * changes that policies asked for. A reviewer's change is decided again:
  *
  *   base content            the submitted content, as policies modified it
  *   + reviewer's change   = wanted content
  *   + policies' changes   = modified content, which the approval lets through
  *
- * The rules may block the changed action, or hold it for reviewers of their own (`demands`). A change that keeps a blocking rule
- * from being evaluated is refused like a block.
+ * The rules may block the changed action or add reviewers (`demands`). A change that makes a blocking rule unknown is
+ * refused like a block.
  */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
@@ -33,43 +30,37 @@ import { blindedBlocks, type ChangedType, changedType } from "./edit-limits.ts";
 import type { Ruling } from "./escalation.ts";
 import { hiddenTextsInAction, maskingOfAction, redactedValues, textsAt } from "./redaction.ts";
 
-/** A vote before it counts. */
 export interface WantedVote {
   readonly action: StoredAction;
   readonly review: { readonly record: Pick<Escalation, "votes">; readonly ruling: Ruling | null };
-  /** The reviewer. */
   readonly person: string;
   readonly input: RulingInput;
 }
 
-/** What a vote would let through, and what the caller must check before the vote counts. */
 export interface ProposedRuling {
   readonly kind: "proposed";
   /** Null exactly for a block. */
   readonly ruling: Ruling | null;
-  /** Texts of the reviewer's change that policies hide from people. */
   readonly hidden: readonly string[];
-  /** The demands of policies that hold the changed action and did not hold the submitted action. */
+  /** Demands that only the changed action has. */
   readonly demands: readonly ReviewDemand[];
-  /** True: the reviewer sent the redacted change that the record shows, not the full change. */
+  /** The reviewer sent the redacted change from the record. */
   readonly repeats_redacted: boolean;
-  /** True: policies changed, so the change that others approved no longer gives the ruling that they approved. */
+  /** Policy changes made the ruling of others obsolete. */
   readonly overtaken: boolean;
 }
 
-/** Why a vote is refused. */
 export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
-  /** `index`: the position of the modification that lacks a value, or cannot be applied. */
+  /** `index`: without a value, or inapplicable. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
-  /** The modification has a mask that is not the unchanged mask of its place. */
   | { readonly because: "mask_changed"; readonly index: number }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
   | ({ readonly because: "type_changed" } & ChangedType)
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
 );
 
-/** Works out what a vote would let through, by what holds now. Reads the rules only if a reviewer changed the action. */
+/** Reads the rules only if a reviewer changed the action. */
 export function workOutRuling(vote: WantedVote, present: Present): ProposedRuling | RulingRefusal {
   const { outcome, modifications = [] } = vote.input;
   if (outcome !== "approve_modified" && modifications.length > 0) return refused("modifications_unexpected");
@@ -81,10 +72,10 @@ export function workOutRuling(vote: WantedVote, present: Present): ProposedRulin
 }
 
 /**
- * Returns the ruling of a review that timed out; null: a block. No reviewer saw the action, so what holds now must still allow it:
- * - The membrane approves on time-out.
- * - Nothing blocks the action, and no policy forbids approval on time-out.
- * - Policies modify the action exactly as they did when they held it.
+ * Returns the ruling of a timed-out review; null is a block. The action passes only if:
+ * - The membrane approves on timeout.
+ * - Nothing blocks the action, and no policy forbids approval on timeout.
+ * - Policies modify the action exactly as when they held it.
  */
 export function timeOutRuling(action: StoredAction, present: Present): Ruling | null {
   const { membrane } = inputAgain(action, present);
@@ -95,13 +86,12 @@ export function timeOutRuling(action: StoredAction, present: Present): Ruling | 
   return canonicalJson(again.asked) === canonicalJson(asked) ? asked : null;
 }
 
-/** Returns the reviewer's own changes in a ruling, as other people may see them; null: none. */
 export function reviewersChanges(ruling: Ruling | null): NonNullable<RulingInput["modifications"]> | null {
   const own = ruling?.modifications.flatMap(({ policy_id, ...each }) => (policy_id === null ? [each] : [])) ?? [];
   return own.length === 0 ? null : own;
 }
 
-/** Works out the ruling of an approval with a reviewer's change. `asked`: the ruling without it. */
+/** `asked`: the ruling without the change. */
 function workOutChange(
   vote: WantedVote,
   present: Present,
@@ -133,11 +123,11 @@ function workOutChange(
     repeated === null ? changedType(reviewedInput(action, present), [base, submitted], wanted_content) : null;
   if (other !== null)
     return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
-  // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
+  // The reviewer has not seen the redacted texts, and must not approve them.
   if (repeated !== null && canonicalJson(withoutTexts(modified_content, redacted)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
-  // A repeated change is redacted already.
+  // A repeated change is already redacted.
   const hidden_in_own = repeated === null ? all_hidden : [];
   const own = modifications.map(({ op, path, value }) => ({
     op,
@@ -150,7 +140,6 @@ function workOutChange(
   return proposed(vote, present, { ruling, hidden, demands, repeats_redacted: repeated !== null });
 }
 
-/** Returns a proposal with this ruling. The defaults are those of a vote without a reviewer's change. */
 function proposed(
   { action, review }: WantedVote,
   present: Present,
@@ -165,10 +154,7 @@ function proposed(
   return { kind: "proposed", ruling, hidden, demands, repeats_redacted, overtaken };
 }
 
-/**
- * Returns the ruling that others approved, if the reviewer sent the redacted change of another vote in the record. The record
- * shows nobody the full change. Null: the reviewer sent a change of their own.
- */
+/** Returns the ruling of others if the reviewer sent its redacted change. The record shows nobody the full change. */
 function repeatedRuling({ review, person, input: { modifications = [] } }: WantedVote): Ruling | null {
   const sent = canonicalJson(modifications);
   if (!sent.includes(redacted_text)) return null;
@@ -182,14 +168,14 @@ function repeatedRuling({ review, person, input: { modifications = [] } }: Wante
   return shown ? review.ruling : null;
 }
 
-/** Whether the change that others approved no longer gives the ruling that they approved, by what holds now. */
+/** True if the change of others now gives a different ruling. */
 function isOvertaken(action: StoredAction, present: Present, approved: Ruling | null): boolean {
   if (approved?.wanted_content === undefined) return false;
   const changed = decideChanged(action, present, approved.wanted_content);
   if (changed.kind === "refused") return true;
   const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
   const asked = action.decision.modifications.length;
-  // The approved modifications are in this order: those that policies asked for, the reviewer's, those of policies on top.
+  // Order: policies before, reviewer, policies after.
   const approved_by_policies = approved.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
   return (
     canonicalJson([changed.modified_content, by_policies]) !==
@@ -197,20 +183,17 @@ function isOvertaken(action: StoredAction, present: Present, approved: Ruling | 
   );
 }
 
-/** The changed action, if nothing that holds now refuses it. */
 interface ChangedAction {
   readonly kind: "passes";
-  /** The changes of policies on top of the reviewer's change. */
+  /** By policies after the reviewer. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
-  /** Texts of the changed content that people must not see. */
   readonly hidden: readonly string[];
-  /** Those of them that policies redact. */
+  /** The part of `hidden` that policies redact. */
   readonly redacted: readonly string[];
   readonly demands: readonly ReviewDemand[];
 }
 
-/** Decides the action again with `content` in place of the submitted content, and as reviewed by a person. */
 function decideChanged(
   action: StoredAction,
   present: Present,
@@ -226,7 +209,7 @@ function decideChanged(
     ...input,
     intent: { ...input.intent, payload: { ...payload, content } },
   });
-  // A message may quote hidden texts of the submitted action, because the change may have left them where they were.
+  // Hidden texts may remain in the changed content.
   const hidden = hiddenTextsInAction(action);
   const blocking = decided.reasons.filter((reason) => reason.effect === "block");
   if (blocking.length > 0)

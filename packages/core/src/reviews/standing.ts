@@ -1,34 +1,32 @@
 /**
- * Which approvals of a review still count. An approval counts at the close only if its person still may vote: somebody may have
- * been removed, may have another role, or may have lost the last key since. See docs/reference/reviews.md.
+ * An approval counts at the close only if its person may still vote: people may have been removed, changed role, or
+ * lost their last key (docs/reference/reviews.md).
  */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { type CountedDemand, panelsOf } from "./panels.ts";
 
-/** What a person may vote with: an account, or a chain of rotations of a key, which is valid and has a role that may decide. */
+/** A valid account or rotation chain with a deciding role. */
 export interface Credential {
   readonly role: Role;
-  /** The user_id, or the chain of rotations. */
+  /** User id or key rotation chain. */
   readonly self: string;
 }
 
-/** What is known now about the people who voted, and about those in whose place they voted. */
 export interface Standing {
-  /** By person. Without an entry the person may not vote. */
+  /** Without an entry the person may not vote. */
   readonly credentials: ReadonlyMap<string, readonly Credential[]>;
-  /** The chain of rotations of each key that a demand names. */
+  /** Rotation chains of the keys that demands name. */
   readonly lineages: ReadonlyMap<string, string>;
-  /** Absences that hold now: the delegate, then the absent people whom the delegate may vote for. */
+  /** By delegate: the absent people replaced now. */
   readonly absences: ReadonlyMap<string, readonly string[]>;
-  /** People without an account or a valid key. */
   readonly gone: ReadonlyMap<string, "removed" | "key_ended">;
 }
 
 type Vote = Escalation["votes"][number];
 type Because = NonNullable<Vote["lapsed"]>["because"];
 
-/** Whether a person with these credentials is among these reviewers. An empty list means any reviewer. */
+/** Empty `reviewers`: any reviewer. */
 export function isEntitled(
   reviewers: readonly Reviewer[],
   person: string,
@@ -44,8 +42,8 @@ export function isEntitled(
 }
 
 /**
- * Returns the review without the approvals that do not count any more, and the votes that lapsed by this. The record keeps these votes,
- * and says why they do not count. A person whose vote lapsed may vote again.
+ * Removes approvals that no longer count and returns the newly lapsed votes. The record keeps them with the reason.
+ * Such a person may vote again.
  */
 export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
   review: R,
@@ -62,7 +60,7 @@ export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
       return false;
     });
     if (left.length === demand.approved_by.length) return demand;
-    // The panel's reviewers get another mail, because an approval is missing again.
+    // Its reviewers get another mail.
     const { told: _, ...untold } = demand;
     return { ...untold, approved_by: left };
   });
@@ -83,16 +81,15 @@ export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
   return { review: { ...review, demands, record: { ...record, votes, quorum, panels } }, lapsed };
 }
 
-/** Whether a vote is an approval that did not lapse for all its panels. */
+/** False for a block, and for an approval that lapsed for all its panels. */
 export function isCounted({ outcome, lapsed, reviewer }: Vote, demands: readonly CountedDemand[]): boolean {
   return (
     outcome !== "block" && (lapsed === undefined || demands.some(({ approved_by }) => approved_by.includes(reviewer)))
   );
 }
 
-/** Returns why a person's approval does not count for a demand any more; null: it counts. */
 function lapse(demand: CountedDemand, person: string, standing: Standing): Because | null {
-  // Whoever approved before a reassignment need not be one of the new reviewers.
+  // Earlier approvers need not be among the reviewers of a reassignment.
   const carried = demand.carried?.filter((each) => each.person === person).map((each) => each.demand) ?? [];
   const asked = carried.length > 0 ? carried : [demand];
   for (const { reviewers, in_place_of = {} } of asked) {

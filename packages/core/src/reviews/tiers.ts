@@ -1,22 +1,15 @@
-/**
- * Time within a review: when the second tier of a demand opens, and when reviewers are reminded. All of it is worked out from the
- * moment at which somebody looks, so no timer has to fire for a vote to be judged right. See docs/reference/reviews.md.
- */
+/** Computed from the current time, so votes are correct without timers (docs/reference/reviews.md). */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReviewDemand, unitedReviewers } from "../policy/escalation-terms.ts";
 import { formatTimestampUs, isReached, timestampUs, us_per_second } from "../time.ts";
 import { type CountedDemand, isMet, panelsOf, tierOpensAt } from "./panels.ts";
 
-/** The part of a review that tiers are about. */
 interface Tiered {
   readonly record: Escalation;
   readonly demands: readonly CountedDemand[];
 }
 
-/**
- * Returns a demand without approvals. Its second tier opens so long after `from`, the moment at which the demand joined the review. A
- * tier that would open at or after `expires_at` is left out.
- */
+/** `from`: when the demand joined. Omits a tier that would open at or after `expires_at`. */
 export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, expires_at: string): CountedDemand {
   const counted = { ...demand, approved_by: [] };
   if (tier === undefined) return counted;
@@ -25,9 +18,8 @@ export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, e
 }
 
 /**
- * Returns the review as it is `at` a moment: the reviewers of each second tier whose time has come may vote, and meet the demand of their
- * rule. A demand that is met keeps its tier closed. Panels show when tiers open; the database moves the end of a review, and its tiers with
- * it, if the clock of the node that opened it was wrong.
+ * Reviewers of open tiers may vote. A met demand keeps its tier closed. Tiers move with `expires_at`, which the
+ * database corrects if a node's clock was wrong.
  */
 export function openTiers<R extends Tiered>(review: R, at: string): R {
   const { record, demands } = review;
@@ -45,17 +37,16 @@ export function openTiers<R extends Tiered>(review: R, at: string): R {
   return { ...review, record: { ...record, reviewers, panels }, demands: after };
 }
 
-/** Why reviewers get a further mail: half of the time is over, a tenth of it is left, or the second tier of a rule opened. */
+/** Causes of further mails: half of the time is over, a tenth is left, or a second tier opened. */
 export type Notice =
   | { readonly kind: "half" | "tenth"; readonly at: string }
   | { readonly kind: "tier"; readonly at: string; readonly policy: string };
 
-/** What notices depend on. */
 interface TimedReview extends Pick<Escalation, "created_at" | "expires_at"> {
   readonly demands: readonly CountedDemand[];
 }
 
-/** Returns the notices of a review, the earliest first. A review that is shorter than 10 minutes has no reminders. */
+/** Earliest first. Reviews under 10 minutes have no reminders. */
 export function noticesOf({ created_at, expires_at, demands }: TimedReview): Notice[] {
   const begin = timestampUs(created_at);
   const time = timestampUs(expires_at) - begin;
@@ -74,7 +65,6 @@ export function noticesOf({ created_at, expires_at, demands }: TimedReview): Not
   return [...reminders, ...tiers].sort((a, b) => timestampUs(a.at) - timestampUs(b.at));
 }
 
-/** Returns when the next notice after `at` is due; null: none is. */
 export function nextNoticeAt(review: TimedReview, at: string): string | null {
   return noticesOf(review).find((notice) => !isReached(notice.at, at))?.at ?? null;
 }

@@ -1,14 +1,10 @@
-/** Other names for the people of a review. */
 import type { Review } from "./escalation.ts";
 import { type CountedDemand, panelsOf } from "./panels.ts";
 import { isCounted } from "./standing.ts";
 
 type Names = ReadonlyMap<string, string>;
 
-/**
- * Returns the review with other names for people, by `names`. Of several votes that get the same name the last one remains, because a
- * later vote of a person replaces the earlier one.
- */
+/** Of several votes with the same new name the last remains, because a later vote replaces an earlier one. */
 export function withNames({ record, ruling, demands }: Review, names: Names): Review {
   const last = new Map(record.votes.map((each) => [nameOf(names, each.reviewer), each]));
   const votes = record.votes.flatMap((each) => {
@@ -25,7 +21,7 @@ function nameOf(names: Names, person: string): string {
   return names.get(person) ?? person;
 }
 
-/** Everything that a demand says about an approval stays with it: else a fast one, or a party's, would count in full. */
+/** Renames every mention. Otherwise a fast approval or a party's would count in full. */
 function renamedDemand(demand: CountedDemand, names: Names): CountedDemand {
   const { approved_by, parties, needs_second, in_place_of, carried } = demand;
   const renamed = (people: readonly string[]): string[] => [...new Set(people.map((each) => nameOf(names, each)))];

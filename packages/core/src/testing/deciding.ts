@@ -8,7 +8,7 @@ import { checkPolicy } from "../policy/check/check.ts";
 import type { PolicySource } from "../policy/compile.ts";
 import { parseTimestampUs } from "../time.ts";
 
-/** A policy as tests write it: its spec, and whatever else differs from a live policy without metadata. */
+/** A live test policy: its spec and optional overrides. */
 export interface TestPolicy {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>>;
@@ -17,7 +17,6 @@ export interface TestPolicy {
   readonly pack?: string;
 }
 
-/** The input of a test's decision. Every field has a default. */
 export interface TestCase {
   readonly now?: string;
   readonly intent?: { readonly action?: object; readonly content?: Record<string, unknown> | null } & Readonly<
@@ -42,13 +41,13 @@ export interface TestCase {
   readonly cost_budget?: number;
 }
 
-/** The clock of tests that name none. */
+/** Default time. */
 export const noon = "2026-11-18T12:00:00Z";
 
-/** Checking takes half of the time of a property test, and most of these decide several times with one policy. */
+/** Cached, because checking takes half the time of a property test. */
 const sources = new WeakMap<TestPolicy, PolicySource>();
 
-/** Checks the policy, once for each object, and gives it the id `pol_<name>`. Throws with all diagnostics when it is wrong. */
+/** Checks a policy once per object, with the id `pol_<name>`. Throws all diagnostics. */
 export function policySource(policy: TestPolicy): PolicySource {
   const known = sources.get(policy);
   if (known !== undefined) return known;
@@ -63,7 +62,6 @@ function checkedSource({ name, spec, metadata, mode, pack }: TestPolicy): Policy
   return { policy_id: `pol_${name}`, version: 1, document: checked.document, mode: mode ?? "live", pack: pack ?? null };
 }
 
-/** The input that a test case stands for. */
 export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): DecideInput {
   const now_us = parseTimestampUs(given.now ?? noon) ?? Number.NaN;
   const { content, action, ...intent } = given.intent ?? {};
@@ -99,7 +97,6 @@ export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): 
   };
 }
 
-/** Decides a test case. */
 export function decideCase(policies: readonly TestPolicy[], given: TestCase = {}): Decided {
   return decide(inputOf(policies, given));
 }

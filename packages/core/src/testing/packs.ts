@@ -1,21 +1,19 @@
-/** The packs of this repository, read from their folders. */
+/** Reads the packs of this repository. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type PackFiles, type ParsedPack, parsePack } from "../packs/parse-pack.ts";
 
 const root = fileURLToPath(new URL("../../../../packs/", import.meta.url));
 
-/** The names of all packs, in order. */
 export const packNames: readonly string[] = readdirSync(root, { withFileTypes: true })
   .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   .sort();
 
-/** The text of a file of a pack: `README.md`. */
+/** Reads for example `README.md`. */
 export function packText(pack: string, path: string): string {
   return readFileSync(`${root}${pack}/${path}`, "utf8");
 }
 
-/** Returns the files of a pack. */
 export function packFiles(folder: string): PackFiles {
   const names = readdirSync(`${root}${folder}/policies`);
   return {
@@ -26,7 +24,7 @@ export function packFiles(folder: string): PackFiles {
   };
 }
 
-/** A pack. Throws what is wrong with one that is not well formed; whether its cases are green is not looked at. */
+/** Throws for a malformed pack. Does not run its test cases. */
 export function packOf(folder: string): ParsedPack {
   const { pack, diagnostics } = parsePack(packFiles(folder));
   const findings = diagnostics.map(({ file, message, help }) => `packs/${folder}/${file}: ${message} ${help}`);

@@ -1,10 +1,7 @@
-/**
- * Every reason of a failed attempt, as a sentence for the operator of the receiver. The list is closed: each recorded
- * reason is one of these.
- */
+/** Each recorded reason is one of these. */
 
 const texts = {
-  // Before the request is sent.
+  // Before the request.
   refused: "{sentence}",
   secret_not_readable: "The webhook's secret was sealed with another master key than this service has.",
   interrupted: "The service stopped during this attempt; whether it arrived is not known.",
@@ -37,13 +34,12 @@ const texts = {
   not_taken: "The receiver answered {status} instead of a 2xx status.",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** The name of a reason. */
 export type DeliveryFailure = keyof typeof texts;
 
-/** The sentences of all reasons. Words in braces are filled in. */
+/** Words in braces are filled in. */
 export const deliveryFailureTexts: Readonly<Record<DeliveryFailure, string>> = texts;
 
-/** The values for words in braces. `code`: an error code of the system or a library, or the HTTP parser's reason. */
+/** `code`: of the system, a library or the HTTP parser. */
 export interface DeliveryFailureValues {
   readonly sentence?: string;
   readonly code?: string;
@@ -51,7 +47,7 @@ export interface DeliveryFailureValues {
   readonly status?: number;
 }
 
-/** Returns the sentence to record. Throws if a value that it needs is missing. */
+/** Throws if a required value is missing. */
 export function deliveryFailureText(failure: DeliveryFailure, values: DeliveryFailureValues = {}): string {
   return texts[failure].replace(/\{(\w+)\}/g, (_all, name: keyof DeliveryFailureValues) => {
     const value = values[name];

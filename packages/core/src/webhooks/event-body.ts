@@ -2,7 +2,7 @@ import type { EventBody, EventType } from "@countersign/contract";
 import { formatTimestampUs } from "../time.ts";
 import { eventJson } from "../values/canonical-json.ts";
 
-/** An event before its webhooks are known. Omitted fields are null in the body. */
+/** Omitted fields are null in the body. */
 export interface EventFacts {
   readonly event_type: EventType;
   readonly organization_id: string;
@@ -15,9 +15,8 @@ export interface EventFacts {
 }
 
 /**
- * Returns the event without `webhook_id` as it is stored: canonical JSON text of eleven of the twelve keys, null where
- * unset. The twelfth sorts last. The dispatch statement appends it, and the result has the bytes of `eventBodyText`.
- * Throws TypeError if `data` contains a value that JSON cannot represent.
+ * Canonical JSON of eleven of the twelve keys. The dispatch statement appends `webhook_id`, which sorts last, with the
+ * same result as `eventBodyText`. Throws TypeError for values that JSON cannot represent.
  */
 export function eventDraftText(event: EventFacts): string {
   return eventJson({
@@ -35,14 +34,12 @@ export function eventDraftText(event: EventFacts): string {
   } satisfies Omit<EventBody, "webhook_id">);
 }
 
-/**
- * Returns the bytes that every attempt of a delivery sends: compact JSON, keys sorted recursively by UTF-16 code unit.
- */
+/** The bytes of every attempt: compact JSON, keys sorted recursively by UTF-16 code unit. */
 export function eventBodyText(draft: Omit<EventBody, "webhook_id">, webhook_id: string): string {
   return eventJson({ ...draft, webhook_id });
 }
 
-/** Returns a time with a numeric offset. All other times of the API end with `Z`. */
+/** Uses a numeric offset. All other API times end with `Z`. */
 export function decisionEventTimestamp(at_us: number): string {
   return formatTimestampUs(at_us).replace("Z", "+00:00");
 }

@@ -1,21 +1,19 @@
-/** Distinguishes public addresses from those inside a network. */
 import ipaddr from "ipaddr.js";
 import { isWithin, type NetworkList } from "../access/client-ip.ts";
 
-/** Answers queries of the host itself on Azure. It is in a public block, so no general rule finds it. */
+/** Azure's host service, in a public block. */
 const azure_wire_server = "168.63.129.16";
 
-/** The only IPv6 space that is assigned to the public network. Special ranges inside it are listed below. */
+/** The only public IPv6 space; exceptions are below. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns why the service may not connect to this address, as half a sentence ("is a loopback address"). Null: it may,
- * because the address is global unicast or in an allowed network. IPv4 mapped into IPv6 is judged as its IPv4 address.
- * All other ways to embed IPv4 in IPv6 (NAT64, 6to4, Teredo, -compatible, -translated) are refused. `ip` is any text
- * from DNS or a URL. A text that is not an address is refused.
+ * Returns why the service may not connect ("is a loopback address"), or null. Permitted: global unicast and allowed
+ * networks. IPv4 mapped into IPv6 counts as IPv4. Other embeddings (NAT64, 6to4, Teredo, -compatible, -translated) are
+ * refused. `ip` may be any text.
  */
 export function addressRefusal(ip: string, allowed: NetworkList = []): string | null {
-  // The parser also accepts 1.2.3 and 0x7f.1, and zone ids.
+  // The parser also accepts 1.2.3, 0x7f.1 and zone ids.
   const written = ipaddr.IPv4.isValidFourPartDecimal(ip) || ipaddr.IPv6.isValid(ip);
   if (!written || ip.includes("%")) return "is not an address";
   const address = ipaddr.process(ip);

@@ -1,4 +1,3 @@
-/** Signs deliveries, so that a receiver can verify that the service sent them. */
 import { createHmac } from "node:crypto";
 import { webhook_secret_prefix } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
@@ -9,26 +8,24 @@ export function contractSignature(secret: string, body: string | Uint8Array): st
 }
 
 /**
- * Returns the signature of the Standard Webhooks specification: `v1,` and the base64 HMAC-SHA256 of
- * `id.timestamp.body`. The key is the base64-decoded part after `whsec_`. `timestamp_seconds`: Unix time of the
- * attempt.
+ * Standard Webhooks signature: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. The key is the base64-decoded
+ * part after `whsec_`.
  */
 function standardSignature(secret: string, id: string, timestamp_seconds: number, body: string): string {
   const key = Buffer.from(secret.slice(webhook_secret_prefix.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp_seconds}.${body}`).digest("base64")}`;
 }
 
-/** The parts of a delivery that its headers contain. */
 export interface SignedDelivery {
   readonly delivery_id: string;
   readonly event_type: string;
-  /** The body as it is sent, byte for byte. */
+  /** The exact bytes sent. */
   readonly body: string;
-  /** True: a person requested this delivery by hand. */
+  /** Requested by a person. */
   readonly manual_retry: boolean;
 }
 
-/** Returns every header of a delivery except those of HTTP itself. `now_us`: time of the attempt. */
+/** Excludes HTTP's own headers. */
 export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
   const timestamp_seconds = Math.floor(now_us / us_per_second);
@@ -44,10 +41,7 @@ export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us
   };
 }
 
-/**
- * Returns the headers of one request to a context source: those of a delivery, without an event. `request_id` is new
- * for each request. `now_us`: time of the request.
- */
+/** As for a delivery, without an event. `request_id` is new per request. `now_us`: time of the request. */
 export function contextRequestHeaders(
   request_id: string,
   body: string,

@@ -83,7 +83,7 @@ describe("checkWebhookUrl", () => {
   test("never throws, for any text", () => {
     const text = fc.oneof(
       fc.string({ unit: anyCharacter }),
-      // Not fc.webUrl(), because its first use takes a second of processor time.
+      // Not fc.webUrl(), whose first use takes a second of CPU time.
       fc.tuple(fc.domain(), fc.string()).map(([host, rest]) => `https://${host}/${rest}`),
       fc.string().map((rest) => `https://${rest}`),
     );

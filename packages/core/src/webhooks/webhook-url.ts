@@ -1,57 +1,42 @@
-/** Checks the URLs of receivers, as far as this is possible without network access. */
+/** Checks receiver URLs without network access. */
 import { limits } from "@countersign/contract";
 import type { NetworkList } from "../access/client-ip.ts";
 import { readUrl } from "../values/read-url.ts";
 import { addressRefusal } from "./public-address.ts";
 
-/** The exceptions that the instance's operator permits. */
+/** Exceptions that the operator permits. */
 export interface WebhookUrlRules {
-  /** Permits `http:` receivers. */
   readonly allow_http: boolean;
-  /**
-   * Private networks that receivers may be in. With any entry, local names may be looked up, too. Names of cloud
-   * metadata are never permitted, because no receiver has one.
-   */
+  /** Also permits local names. Cloud metadata names stay refused. */
   readonly allow_networks: NetworkList;
 }
 
-/** The default: only https to the public network. */
 export const publicHttpsOnly: WebhookUrlRules = { allow_http: false, allow_networks: [] };
 
-/** A URL in the single spelling that is stored and dialled, or the reason for its refusal as a sentence. */
+/** `href` is normalized, stored and dialled. */
 export type WebhookUrlVerdict =
   | {
       readonly href: string;
-      /** A name without a dot at its end, or an address without brackets. */
+      /** Without trailing dot or brackets. */
       readonly host: string;
-      /**
-       * True: `host` is an address, which is already judged. False: the caller must still judge every address of the
-       * name.
-       */
+      /** True: an address, already checked. False: the caller must check every address of the name. */
       readonly literal: boolean;
     }
   | { readonly refused: string };
 
-/** Suffixes that never resolve in the public DNS. A name with a single label is refused for that reason. */
+/** Outside public DNS, like single-label names. */
 const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
 
-/** Suffixes without names in any DNS, public or private (RFC 7686, RFC 9476). */
+/** Outside any DNS (RFC 7686, RFC 9476). */
 const foreignSuffixes = ["onion", "alt"];
 
-/** Names of cloud metadata. */
 const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
-/**
- * Matches a possible DNS name after the parser has lower-cased it and converted it to ASCII: labels of 1 to 63
- * characters.
- */
+/** Lower-case ASCII with labels of 1 to 63 characters. */
 const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 const name_chars_max = 253;
 
-/**
- * Ports of other protocols, as the Fetch standard lists them for browsers. Such a service could read a POST as
- * commands.
- */
+/** Blocked by the Fetch standard: such services could execute a POST. */
 const otherProtocols: ReadonlySet<number> = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
   ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515],
@@ -60,9 +45,8 @@ const otherProtocols: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Judges the text of a URL. Only the userinfo is checked in the text. The rest is checked in the parsed URL, which is
- * dialled, because a check of the text could see another host than the parser. Names are judged by their form only. The
- * caller must look them up next.
+ * Checks the parsed URL, because that is dialled; only the userinfo is checked in the text. The caller must look up
+ * names next.
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHttpsOnly): WebhookUrlVerdict {
   if (/\p{Cc}/u.test(text)) return { refused: "The URL contains a control character." };
@@ -71,7 +55,7 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHtt
   if (scheme === undefined || (scheme === "http" && !rules.allow_http)) {
     return { refused: "The URL is not an absolute https URL." };
   }
-  // The parser drops an empty userinfo. It also reads a backslash as the end of the host, which other programs do not.
+  // The parser drops an empty userinfo, and ends the host at a backslash, unlike other programs.
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? "";
   if (authority.includes("@")) return { refused: "The URL has a user:password part." };
   const url = readUrl(text);
@@ -88,10 +72,7 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHtt
   return refused === null ? { href: url.href, host, literal } : { refused };
 }
 
-/**
- * Judges the addresses of a name. Returns null if all may be connected to, else the reason. One refused address refuses
- * all, because a socket may choose any of them.
- */
+/** One refused address refuses all, because a socket may choose any. */
 export function refusedAddresses(host: string, addresses: readonly string[], rules: WebhookUrlRules): string | null {
   for (const address of addresses) {
     const refusal = addressRefusal(address, rules.allow_networks);
@@ -106,8 +87,7 @@ function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
 }
 
 function refusedName(host: string, rules: WebhookUrlRules): string | null {
-  // The parser accepts "localhost..", "*.example.com" and "a,b". The rules below would not recognise these names, and
-  // no host can have them.
+  // The parser accepts "localhost..", "*.example.com" and "a,b", which would bypass the rules below.
   if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
   const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
   if (metadataSuffixes.some(isUnder)) return `${host} is a name of cloud metadata.`;

@@ -15,7 +15,7 @@ interface GoldenCase extends TestCase {
 const cases = parse(readFileSync(join(import.meta.dirname, "../data/decide.yaml"), "utf8")) as readonly GoldenCase[];
 const names = (reasons: readonly Reason[]): string[] => reasons.map((reason) => reason.policy);
 
-/** Returns the terms of an escalation with the reviewers of each demand and the largest quorum, as the golden cases name them. */
+/** Adds reviewers and the largest quorum, in the format of the golden cases. */
 function withPanels({ demands, ...terms }: EscalationTerms): Record<string, unknown> {
   return {
     ...terms,

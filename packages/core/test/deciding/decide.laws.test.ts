@@ -10,7 +10,7 @@ import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "../
 import { nothing, pointerNames, valueAt } from "../../src/values/json-patch.ts";
 import { redacted_text } from "../../src/values/redacted-texts.ts";
 
-/** Conditions whose every definite answer rests on facts being there: no has(), no comparison with null. */
+/** Unknown without their facts: no has() and no comparison with null. */
 const condition: fc.Arbitrary<string> = fc.letrec<{ node: string; atom: string }>((tie) => ({
   node: fc.oneof(
     { depthSize: "small" },
@@ -68,7 +68,7 @@ function spec(
   });
 }
 
-/** A document of this spec: what does not belong to its effect is left out. */
+/** Omits fields that do not fit the effect. */
 function policy(name: string, given: Record<string, unknown>, mode: "live" | "shadow" = "live"): TestPolicy {
   const { modify, suppresses, risk: added, ...rest } = given;
   const kept = {
@@ -115,7 +115,7 @@ const situation: fc.Arbitrary<TestCase> = fc.record({
   overrides: fc.subarray(names.map((name) => `pol_${name}`)),
 });
 
-/** The counted parts of a decision, sorted as texts. */
+/** Sorted. */
 function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reasons">): unknown {
   const said = reasons.map(({ policy, effect, unknown_facts }) => [
     policy,
@@ -287,7 +287,7 @@ describe("laws of deciding", () => {
   });
 
   test("whatever JSON an intent carries, there is a decision that JSON can hold", () => {
-    // -0 is the one number that JSON.parse gives and JSON.stringify does not.
+    // JSON.parse can return -0, which JSON.stringify does not preserve.
     const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     const content = fc.dictionary(fc.constantFrom("x", "y", "constructor", "toString", "human_reviewed"), json);
     const fact = fc.dictionary(fc.constantFrom("alert", "level", "tags", "recipient_local_hour"), fc.jsonValue());

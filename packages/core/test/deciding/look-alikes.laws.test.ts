@@ -11,7 +11,6 @@ const verbs = ["send_money", "deleteUser", "read-mail", "export list"];
 const agents = ["invoice-bot", "Ledger_1"];
 const targets = ["prod-db", "main.ledger"];
 
-/** Conditions on names, and others. */
 const condition = fc.constantFrom(
   "true",
   "params.x > 4",
@@ -83,14 +82,13 @@ const membrane: fc.Arbitrary<NonNullable<TestCase["membrane"]>> = fc.record({
   ),
 });
 
-/** The letters of Unicode's table that look like a letter, by that letter. */
+/** Unicode letters that look like each letter. */
 const alike = new Map<string, string[]>();
 for (const [char, prototype] of Object.entries(prototypes))
   if (/^\p{L}$/u.test(char) && char.normalize("NFKC") === char)
     alike.set(prototype, [...(alike.get(prototype) ?? []), char]);
 const separators = ["_", "-", ".", " ", "/", ":", "\u2014", "\u00b7", "__", ""];
 
-/** The name with some letters replaced by look-alikes, and its separators by others. */
 function likeOf(name: string): fc.Arbitrary<string> {
   const characters = Array.from(name, (char, at) => {
     if (/[^A-Za-z0-9]/.test(char)) return fc.constantFrom(...separators, char);

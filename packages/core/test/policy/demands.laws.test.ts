@@ -1,4 +1,3 @@
-/** A further rule never lets fewer or weaker people decide, for any reviewers of any rule. */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -38,7 +37,7 @@ const on_timeout = fc.constantFrom("block", "approve");
 const ruleNames = ["p0", "p1", "p2", "p3"];
 const spec = fc.record(
   {
-    // The second one is unknown: the rule then does what `on_unknown` says.
+    // `params.none` is unknown, so `on_unknown` applies.
     when: fc.constantFrom("true", "params.none"),
     effect: fc.constantFrom("escalate", "block"),
     override: fc.constantFrom("reviewer", "two_person", "never"),
@@ -72,14 +71,14 @@ const membrane = fc.record({
   }),
 }) as fc.Arbitrary<Partial<DecideInput["membrane"]>>;
 
-/** For whom the action is, and who votes in place of an absent person; null: nobody. `at`: when everybody votes. */
+/** `party`: the person served. `at`: when everybody votes. */
 interface Circumstances {
   readonly at: string;
   readonly party: string | null;
   readonly absence: { readonly absent: string; readonly delegate: string } | null;
 }
 
-/** The review after these people approved, each of those who may vote, again and again until nothing changes. */
+/** These people approve until nothing changes. */
 function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, absence, at }: Circumstances): Review {
   const absentIn = (reviewers: readonly Reviewer[], person: string): string | undefined =>
     absence?.delegate === person && reviewers.some(({ type, id }) => type === "user" && id === absence.absent)
@@ -129,7 +128,7 @@ function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, 
     }
     review = stepped.review;
     const { required, approvals } = review.record.quorum;
-    // A delegate and the absent person are two who approved, with one vote.
+    // A delegate and the absent person share one vote.
     if (absence === null) expect(approvals < required).toBe(review.record.status === "pending");
     const met = review.record.panels.every(({ status }) => status === "met");
     expect(met).toBe(review.record.status !== "pending");
@@ -137,7 +136,7 @@ function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, 
   return review;
 }
 
-/** Whether two operators or fewer, of these people, may override the block. */
+/** At most two operators may take part. */
 function isOverriddenBy(voters: readonly string[], { content }: Decided, input: DecideInput): boolean {
   const terms = overrideTerms(content.reasons, input.policySet, input.membrane.escalation);
   if (terms.kind === "forbidden" || terms.demands.some((demand) => demand.quorum > 2)) return false;
@@ -149,7 +148,7 @@ function isOverriddenBy(voters: readonly string[], { content }: Decided, input: 
   return able.length >= terms.people;
 }
 
-/** Whether these people can let the action through: by approving what waits, or by overriding what is blocked. */
+/** By approving the held action, or by overriding the block. */
 function canPass(
   voters: readonly string[],
   decided: Decided,
@@ -187,7 +186,7 @@ test("a further escalating or blocking rule never lets fewer or weaker people de
             ...rest,
             ...(after === undefined || after === name ? {} : { after }),
             ...(asked === undefined ? {} : { quorum: Math.min(asked, named) }),
-            // A tier after the policy's own time limit is refused at save.
+            // A tier after the policy's own timeout is refused when saved.
             ...(then === undefined ||
             (rest.timeout === "30s" && then.after !== "20s") ||
             (rest.timeout === "2m" && then.after === "5m")

@@ -1,4 +1,3 @@
-/** Every way a document can be wrong: its code, its place in YAML and in JSON, and a help line. */
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { checkPolicy } from "../../src/policy/check/check.ts";
@@ -19,7 +18,7 @@ const test_case = (more: object): object => ({
 
 /** Title, code, text at the reported place, document. */
 const wrong: readonly [string, string, string, object][] = [
-  // The form.
+  // Form.
   ["a field that there is not", "unknown_field", "efect", spec({ efect: "block" })],
   ["a field that is missing", "required", "when", { spec: { when: "true" } }],
   ["a value of another type", "wrong_type", "5", metadata({ title: 5 })],
@@ -126,7 +125,7 @@ describe.each(wrong)("%s", (_, code, snippet, more) => {
       expect(each.help, each.message).toMatch(/\w.*\S/);
       expect(each.message).toMatch(/^\S.*[.!?]$/s);
     }
-    // A folded text may break anywhere; its lines are checked, its columns elsewhere.
+    // A folded text may break anywhere. Its lines are checked here, its columns elsewhere.
     if (form === "YAML, folded") return;
     const lines = text.split("\n").slice((one?.line ?? 0) - 1);
     const there = [lines[0]?.slice((one?.column ?? 0) - 1), ...lines.slice(1)].join("\n").replace(/^[\s"'[{-]+/, "");
@@ -155,7 +154,7 @@ test("text that is no document has a place and a help line too", () => {
 
 test("all codes of the list have been seen", () => {
   const seen = new Set(wrong.map(([, code]) => code));
-  // Warnings, which keep nothing from being saved, and what only a service adds.
+  // Warnings, and findings that only a service adds.
   const others = ["unguarded", "constant", "test_failed", "too_many_keys"];
   expect([...seen].sort()).toEqual(
     [

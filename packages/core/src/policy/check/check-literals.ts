@@ -2,9 +2,8 @@ import { type Expr, environment } from "@countersign/cel";
 import { isExactNumber } from "@countersign/contract";
 import { nodesOf } from "../nodes-of.ts";
 
-/** A text or number in an expression that never gives the value that was meant, whatever the action. */
 export interface OddLiteral {
-  /** UTF-16 units before it in the source. */
+  /** Offset in UTF-16 units. */
   readonly start: number;
   readonly message: string;
   readonly help: string;
@@ -20,8 +19,8 @@ const kinds = {
 } as const;
 
 /**
- * The literal texts that `timestamp`, `duration`, `double` and the `get…` functions of timestamps cannot read: evaluating them is an
- * error each time, so the rule would never be anything but unknown. The source must parse.
+ * Finds literals that `timestamp`, `duration`, `double` and the `get…` functions cannot read, so the rule is always
+ * unknown. The source must parse.
  */
 export function unreadableLiterals(source: string): OddLiteral[] {
   const found: OddLiteral[] = [];
@@ -44,8 +43,7 @@ function unreadable(source: string, { name, target, args }: Expr & { kind: "call
 }
 
 /**
- * The numbers that a double does not hold as they are written. No parameter or fact has such a value, because requests with one are
- * refused; a double literal stands for another number. The source must parse.
+ * Finds numbers that a double cannot hold. Requests with one are refused, so no value equals it. The source must parse.
  */
 export function inexactNumbers(source: string): OddLiteral[] {
   return [...nodesOf(source)]

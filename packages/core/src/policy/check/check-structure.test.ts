@@ -1,4 +1,4 @@
-/** The edges of what a schema cannot say about a policy; every finding stands in `diagnostics.test.ts`. */
+/** Boundary cases; `diagnostics.test.ts` covers every finding. */
 import { expect, test } from "vitest";
 import { checkPolicy } from "./check.ts";
 

@@ -11,8 +11,8 @@ import { checkPart } from "./schema-check.ts";
 type Report = (path: string, code: string, message: string, help: string) => void;
 
 /**
- * Checks what a schema cannot: which fields belong together, and whether times, durations and names are valid. Returns every
- * violation up to the limit of `findings.ts`. Relations between fields are checked only if the whole spec has the right form.
+ * Checks what a schema cannot, such as fields that belong together. Relations between fields are checked only if the
+ * whole spec is well-formed.
  */
 export function checkStructure(document: PolicyDocument, located: Located, spec_fits: boolean): PolicyDiagnostic[] {
   const findings = collectFindings();
@@ -69,7 +69,6 @@ function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): vo
   );
 }
 
-/** Checks the time after which the second reviewers are asked. */
 function checkTier(
   then: NonNullable<NonNullable<PolicyDocument["spec"]["escalation"]>["then"]>,
   timeout: string | undefined,
@@ -104,7 +103,7 @@ function checkDuration(text: string, path: string, report: Report, days_max = 3_
     report(path, "out_of_range", `The duration is longer than ${days_max} days.`, "Write a shorter one.");
 }
 
-/** An action type, or a prefix of one with a star. */
+/** An action type or a prefix with a star. */
 const typePattern = /^(?:\*|[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*(?:\.?\*)?)$/;
 
 function checkMatch({ spec }: PolicyDocument, report: Report): void {
@@ -120,7 +119,7 @@ function checkMatch({ spec }: PolicyDocument, report: Report): void {
     }
     for (const list of ["verbs", "agents"] as const)
       for (const [index, pattern] of (match?.[list] ?? []).entries()) {
-        // What a prefix ends with may stand within a name.
+        // A prefix may end within a name.
         const help = nameProblem(pattern.replace(/\*$/, "x"));
         if (help !== null)
           report(`${path}/${list}/${index}`, "not_allowed", `${shown(pattern)} can never match.`, help);
@@ -172,7 +171,7 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
   }
 }
 
-/** Whether these steps are masks, which change no action: they go with every effect. */
+/** Masks are allowed with every effect. */
 function masks(modify: readonly ModifyStep[] = []): boolean {
   return modify.length > 0 && modify.every(({ op }) => op === "mask");
 }
@@ -224,7 +223,7 @@ function checkStep(step: ModifyStep, path: string, report: Report): void {
     report(`${path}/path`, "not_allowed", "__proto__ is never a field.", "Name another place.");
 }
 
-/** The schema of requests, because a test case must be an intent that an agent can send. */
+/** A test case must be an intent that an agent can send. */
 export const intentSchema = Intent as unknown as Schema;
 
 function checkTests({ tests }: PolicyDocument, located: Located, findings: Findings, report: Report): void {

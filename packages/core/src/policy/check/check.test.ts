@@ -8,7 +8,7 @@ const check = (spec: string) => checkPolicy(`${head}spec:\n${spec}\n`);
 const places = (text: string) =>
   checkPolicy(text).diagnostics.map(({ path, line, column, code }) => [path, line, column, code]);
 
-/** Line and column of `#` in a text, and the text without it. */
+/** Returns the text without `#`, and the position of `#`. */
 function marked(text: string): { text: string; line: number; column: number } {
   const lines = text.slice(0, text.indexOf("#")).split("\n");
   return { text: text.replace("#", ""), line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
@@ -40,7 +40,7 @@ describe("checking a policy", () => {
   ])("an error in an expression is placed in the document: %s", (_, spec) => {
     const { text, line, column } = marked(`${head}spec:\n${spec}\n`);
     const [first] = checkPolicy(text).diagnostics;
-    // The lexer reads `&&` and then meets a third `&`.
+    // The lexer reads `&&` before it meets the third `&`.
     expect([first?.code, first?.line]).toEqual(["syntax", line]);
     expect(Math.abs((first?.column ?? 0) - column)).toBeLessThanOrEqual(2);
   });

@@ -15,28 +15,25 @@ import { parsePolicy } from "./parse.ts";
 import { softLimit } from "./soft-limits.ts";
 import { unknownMembers } from "./unknown-members.ts";
 
-/** The types that `cap` and `floor` accept. */
 const numberKinds: ReadonlySet<Type["kind"]> = new Set(["double", "int", "uint", "dyn", "parameter"]);
 
-/** The result of a check. A document that is not null may be stored, also with warnings. */
+/** A document that is not null may be stored, even with warnings. */
 export interface CheckedPolicy {
   readonly document: PolicyDocument | null;
   readonly diagnostics: readonly PolicyDiagnostic[];
   readonly warnings: readonly PolicyDiagnostic[];
-  /** The document as it was read. */
   readonly located: Located;
 }
 
 /**
- * Checks the form of a policy document, and each expression against the declared types. The input is YAML or JSON text, or an
- * object from a JSON request. Returns all findings up to the limit of `findings.ts`, and never throws. It does not run the
- * tests of the policy; `runPolicyTests` does.
+ * Checks form and expressions: YAML or JSON text, or an object. Returns all findings up to the limit of `findings.ts`
+ * and never throws. For the policy's tests see `runPolicyTests`.
  */
 export function checkPolicy(input: string | Readonly<Record<string, unknown>>): CheckedPolicy {
   return finish(checkPolicySteps(input));
 }
 
-/** Checks a document in steps, one for each expression, because a document of 64 KiB takes about 0.1 s. */
+/** Takes steps, because a document of 64 KiB takes about 0.1 s. */
 export function* checkPolicySteps(input: string | Readonly<Record<string, unknown>>): Generator<void, CheckedPolicy> {
   const { document, readable, diagnostics: wrong, located } = parsePolicy(input);
   const errors = collectFindings();
@@ -95,7 +92,7 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   return { document: diagnostics.length > 0 ? null : document, diagnostics, warnings: warnings.list(), located };
 }
 
-/** Refuses a policy that could use up the budget of a whole policy set on values of the declared size. */
+/** Refuses a policy that alone could use up the budget. */
 function refuseCost({ units, worst }: PolicyCost, located: Located, errors: Findings): void {
   if (units <= limits.policy_cost_budget || worst === null) return;
   const shown = Number.isFinite(units) ? Math.ceil(units).toLocaleString("en-US") : "endlessly many";

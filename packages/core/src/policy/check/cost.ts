@@ -4,10 +4,7 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { mentionsOf } from "../fact-paths.ts";
 
-/**
- * The largest values that a policy must evaluate within its budget. Larger values may be unknown (`cost`). So may searches for
- * lists in lists: `params.to.all(r, r in facts.organizational.partners)` is meant for texts.
- */
+/** Larger values may be unknown (`cost`), and so may searches for lists within lists. */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
   items: limits.policy_items_declared,
@@ -18,7 +15,6 @@ const declared: Size = {
 const texts: Size = { chars: limits.label_chars_max, items: limits.data_classes_max, values: 51, text: 6_400 };
 const instant: Size = { chars: 0, items: 0, values: 1, text: 0 };
 
-/** The highest cost of a policy, and its most expensive expression. */
 export interface PolicyCost {
   readonly units: number;
   readonly worst: PlacedExpression | null;
@@ -30,14 +26,13 @@ interface Part {
 }
 
 /**
- * Returns the highest cost of one evaluation of a policy on values of the declared size. It counts the conditions on two views,
- * every other expression once, and the variables of each. The expressions of the document must have passed their checks.
+ * Returns the highest cost of one evaluation on values of the declared size. The expressions must have passed their
+ * checks.
  */
 export function policyCost(document: PolicyDocument): PolicyCost {
   return finish(costSteps(document));
 }
 
-/** Computes the cost in steps, one for each expression. */
 export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost> {
   const variables = new Map<string, Part & { readonly size: Size }>();
   const sizeOf = (names: readonly string[]): Size => {
@@ -70,7 +65,7 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
     most = taken;
     worst = expression;
   };
-  // Variables are computed once for `when` and `require` together, and once for each other expression.
+  // Variables are computed once for `when` and `require`, and once per other expression.
   const conditions = new Set<string>();
   for (const expression of expressionsOf(document)) {
     yield;
@@ -87,5 +82,5 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   return { units, worst };
 }
 
-/** Conditions run on the fresh view and, if facts are stale, on the raw view. */
+/** On the fresh and the raw view. */
 const runs_of_conditions = 2;

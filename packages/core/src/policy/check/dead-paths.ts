@@ -1,26 +1,25 @@
-/** Paths of `modify` that can match nothing, so that what the policy should hide would be shown. Tools may have no schema. */
+/** Finds `modify` paths that can match nothing and would leave a value visible. */
 import { limits } from "@countersign/contract";
 import { pointerNames } from "../../values/json-patch.ts";
 import { placesOf } from "../../values/place-pattern.ts";
 import type { ModifyStep, PolicyDocument } from "../document.ts";
 
-/** Why a path can match nothing. */
 export interface DeadPath {
   readonly path: string;
   readonly message: string;
   readonly help: string;
 }
 
-/** payload.content is so deep in the body of a submission. */
+/** Depth of payload.content in a request body. */
 const content_depth = 4;
 
-/** The ways from the intent, or from an expression, to payload.content. */
+/** Wrong prefixes of paths in payload.content. */
 const roots = [["params"], ["payload", "content"], ["intent", "payload", "content"]];
 
 const write_help =
   "Write the place in payload.content, such as /items/0/secret. * alone names all entries: /items/*/secret.";
 
-/** Returns the steps whose path can match nothing. A path that looks odd is accepted if a test of the policy has a value there. */
+/** Accepts an unusual path if a test of the policy has a value there. */
 export function deadPaths({ spec, tests = [] }: PolicyDocument): DeadPath[] {
   const contents = tests.map(({ intent }) => (intent as { payload?: { content?: unknown } }).payload?.content);
   return (spec.modify ?? []).flatMap((step, index) => {
@@ -33,7 +32,6 @@ export function deadPaths({ spec, tests = [] }: PolicyDocument): DeadPath[] {
   });
 }
 
-/** Why no content has such a place; null: one may have it. */
 function neverMatches({ op, value }: ModifyStep, names: readonly string[]): string | null {
   const writes = value !== undefined || op === "set" || op === "cap" || op === "floor";
   if (writes && names.includes("*"))
@@ -46,7 +44,6 @@ function neverMatches({ op, value }: ModifyStep, names: readonly string[]): stri
   return null;
 }
 
-/** Why a path was probably meant otherwise; null: it was not. */
 function oddlyWritten(names: readonly string[]): string | null {
   if (names.some((name) => /^\*{2,}$|\[(?:\d*|\*)\]$/.test(name)))
     return "The path can match nothing: a JSON Pointer has no brackets and no **.";

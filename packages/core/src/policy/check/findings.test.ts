@@ -1,4 +1,3 @@
-/** How many findings of one document are told, and that looking for them stays cheap. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { packCaseSchema, packSchema } from "../../packs/schema.ts";
 import { policySchema, type Schema } from "../schema.ts";
@@ -11,7 +10,7 @@ const base = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "
 const spec = { when: "true", effect: "block" };
 const counted = <T>(n: number, make: (index: number) => T) => Array.from({ length: n }, (_, index) => make(index));
 
-/** Documents with exactly so many findings, one for each way in which they are found. */
+/** Documents with exactly n findings of each kind. */
 const ways: readonly [string, (n: number) => object][] = [
   [
     "fields that there are not",

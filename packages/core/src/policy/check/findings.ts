@@ -1,19 +1,16 @@
 import type { PolicyDiagnostic } from "../located.ts";
 
-/** The most findings that are reported for one document. If there are more, one more diagnostic says so. */
+/** One more diagnostic says if there are others. */
 export const diagnostics_max = 100;
 
-/** Collects the findings of one document. */
 export interface Findings {
   /** Calls `make` only if the finding will be reported. */
   readonly add: (make: () => PolicyDiagnostic) => void;
-  /** Whether there are more findings than will be reported, so that checks may stop. */
+  /** Checks may stop. */
   readonly full: () => boolean;
-  /** Returns the findings in the order of the document. */
   readonly list: () => PolicyDiagnostic[];
 }
 
-/** Returns an empty collection of at most `diagnostics_max` findings. */
 export function collectFindings(): Findings {
   const found: PolicyDiagnostic[] = [];
   let more: PolicyDiagnostic | null = null;
@@ -30,7 +27,6 @@ export function collectFindings(): Findings {
   };
 }
 
-/** Returns the last diagnostic of a document with too many, at the place of the first one that is not reported. */
 function andMore(next: PolicyDiagnostic): PolicyDiagnostic {
   const message = `There are more than ${diagnostics_max} findings; the others are not listed.`;
   return { ...next, code: "more_findings", message, help: "Correct those above, then check again." };

@@ -1,6 +1,5 @@
 import type { DiagnosticCode } from "@countersign/cel";
 
-/** What to do about a finding in an expression, where the finding itself has no closer advice. */
 export const helpOfCode: Readonly<Record<DiagnosticCode, string>> = {
   syntax: "Write the condition as a CEL expression, such as params.amount > 500.",
   limit: "Write it shorter, or give parts of it names under variables.",

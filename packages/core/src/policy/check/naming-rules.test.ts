@@ -1,4 +1,3 @@
-/** Which rules name an action, by its type, its verb and its data classes. */
 import { expect, test } from "vitest";
 import type { PolicyDocument } from "../document.ts";
 import { finish } from "../expressions.ts";

@@ -4,27 +4,25 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsIn } from "../expressions-in.ts";
 import { namesOf, nodesOf } from "../nodes-of.ts";
 
-/** An action in the terms that rules match: its type and data classes after the catalogue. */
+/** Type and data classes are the catalogue's. */
 export interface WordedAction {
   readonly type: string;
   readonly data_classes: readonly string[];
   readonly verb: string;
 }
 
-/** The names of the rules that look at some actions, sorted. */
 export interface NamingRules {
-  /** Rules that name no type, verb or data class, and so look at every action. */
+  /** Rules without type, verb or data class. */
   readonly every_action: readonly string[];
-  /** For each action the rules that match it for some agent, and name its type, verb or a data class. */
+  /** By action: the rules that match it for some agent and name its type, verb or a data class. */
   readonly naming: readonly (readonly string[])[];
 }
 
-/** The number of actions that one step looks up. */
 const actions_a_step = 100;
 
 /**
- * Returns the rules that name each of these actions, in `match` or by a text in an expression. `system.` and `system*` name all
- * actions with that prefix. It runs in steps, because there may be thousands of rules and actions.
+ * Looks at `match` and expressions. `system.` and `system*` name all actions with that prefix. Runs in steps, because
+ * there may be thousands of rules and actions.
  */
 export function* namingRules(
   rules: readonly PolicyDocument[],
@@ -57,7 +55,7 @@ export function* namingRules(
   return { every_action: every_action.sort(), naming };
 }
 
-/** Returns the names in a rule. A rule is selective if it looks at the type, verb or data classes of an action. */
+/** Selective rules read the type, verb or data classes. */
 function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
   const { actions = [], verbs = [] } = rule.spec.match ?? {};
   const isNarrow = (pattern: string) => pattern !== "*";
@@ -72,7 +70,7 @@ function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; r
   return { names, selective };
 }
 
-/** The word for a verb in `match`, which compares folded verbs; expressions compare verbs as they are written. */
+/** `match` compares folded verbs; expressions compare verbs as written. */
 function verbWord(verb: string): string {
   return `verb ${foldName(verb)}`;
 }

@@ -12,25 +12,23 @@ import type { MatchPatterns, PolicyDocument } from "../document.ts";
 import { namesGiven, namesOf, partsOf } from "../nodes-of.ts";
 import { misspelt, suggestName } from "./suggest-name.ts";
 
-/** What is odd about a text that something is compared with. */
 interface Oddity {
   readonly message: string;
   readonly help: string;
 }
 
-/** A text in an expression that what it is compared with never is, whatever the action, or only where agents misspell it, too. */
+/** Never equal, or only if agents misspell it too. */
 export interface NeverEqual extends Oddity {
-  /** UTF-16 units before the text in the source. */
+  /** Offset in UTF-16 units. */
   readonly start: number;
 }
 
-/** Which texts something can be: these, or any in lower case, of which some are known. */
+/** All possible texts, or examples of lower-case texts. */
 type Texts = readonly string[] | { readonly lower_case_such_as: readonly string[] };
 
 const anyType: Texts = { lower_case_such_as: Object.keys(actionTypes) };
 const anyClass: Texts = { lower_case_such_as: Object.keys(dataClasses) };
 
-/** What something is, or its entries are. */
 interface Domain {
   readonly name: string;
   readonly texts: Texts;
@@ -41,7 +39,6 @@ type Scope = ReadonlyMap<string, Domain | null>;
 
 const known = domains();
 
-/** Whether a text fits what it is compared with. */
 type Fits = (whole: string, text: string) => boolean;
 const equal: Fits = (whole, text) => whole === text;
 const searches: ReadonlyMap<string, Fits> = new Map<string, Fits>([
@@ -50,11 +47,7 @@ const searches: ReadonlyMap<string, Fits> = new Map<string, Fits>([
   ["contains", (whole, text) => whole.includes(text)],
 ]);
 
-/**
- * The literal texts of comparisons that no action can meet, since what they are compared with is one of a few, or in lower
- * case: a rule that waits for one of them never fires, or always. Also what is one of the words for actions but for its
- * spelling. The source must parse.
- */
+/** Finds literals that no action can equal, and likely misspellings of action words. The source must parse. */
 export function neverEqual(source: string): NeverEqual[] {
   return [...within(parse(source).root, new Map())].sort((a, b) => a.start - b.start);
 }
@@ -65,7 +58,7 @@ function* within(node: Expr, scope: Scope): Generator<NeverEqual> {
   const names = namesGiven(node);
   const named = namedBy(node);
   const domain = named === null ? null : givenDomain(node, domainOf(named, scope));
-  // The last name is what stands for the value; one before it counts entries.
+  // The last name is the value; an earlier one is the index.
   const inner =
     named === null
       ? scope
@@ -73,7 +66,7 @@ function* within(node: Expr, scope: Scope): Generator<NeverEqual> {
   for (const part of partsOf(node)) yield* within(part, part === named ? scope : inner);
 }
 
-/** What a node has names for: `range.exists(name, …)`, `cel.bind(name, value, …)`; null: it gives none. */
+/** Handles `range.exists(name, …)` and `cel.bind(name, value, …)`. */
 function namedBy(node: Expr): Expr | null {
   if (node.kind === "fold") return node.range;
   if (node.kind === "bind") return node.value;
@@ -85,7 +78,7 @@ function givenDomain(node: Expr, domain: Domain | null): Domain | null {
   return node.kind === "fold" && domain?.of === "entries" ? { ...domain, of: "itself" } : null;
 }
 
-/** `==`, `!=` and `in`, either way round. */
+/** In both directions. */
 function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope): Generator<NeverEqual> {
   if (op === "==" || op === "!=") {
     yield* unlike(left, domainOf(right, scope), "itself");
@@ -98,14 +91,13 @@ function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope)
   for (const { value } of right.elements) yield* unlike(value, domain, "itself");
 }
 
-/** `action.type.startsWith("…")` and the like. */
+/** For example `action.type.startsWith("…")`. */
 function* searched({ name, target, args: [arg] }: Expr & { kind: "call" }, scope: Scope): Generator<NeverEqual> {
   const fits = searches.get(name);
   if (fits === undefined || target === null || arg === undefined) return;
   yield* unlike(arg, domainOf(target, scope), "itself", fits);
 }
 
-/** Action types in `match` that are known ones but for their spelling, at their places. */
 export function* misspeltPatterns({ match }: PolicyDocument["spec"]): Generator<Oddity & { readonly path: string }> {
   const lists: readonly (readonly [string, MatchPatterns | undefined])[] = [
     ["/spec/match", match],
@@ -160,7 +152,7 @@ function domainOf(node: Expr, scope: Scope): Domain | null {
   return names === null || first === undefined || scope.has(first) ? null : (known.get(names.join(".")) ?? null);
 }
 
-/** What the contract says of what expressions read, by path. `intent.action.type` is as it was submitted: any. */
+/** `intent.action.type` is as submitted, so it may be any text. */
 function domains(): ReadonlyMap<string, Domain> {
   const itself = (path: string, texts: Texts) => [path, { name: path, texts, of: "itself" }] as const;
   const sensitivities = valuesOf(Target.properties.sensitivity);

@@ -1,16 +1,12 @@
-/** Warnings about who must approve what a policy holds, and in which order. They need to know the rest of the organization. */
+/** Warnings that depend on the rest of the organization. */
 import { parseDurationSeconds } from "../../time.ts";
 import type { PolicyDocument } from "../document.ts";
 import { membrane_demand_name } from "../escalation-terms.ts";
 import type { PolicyDiagnostic } from "../located.ts";
 
-/** The part of a document that says whose turn comes first. */
 type OrderedDocument = Pick<PolicyDocument, "metadata" | "spec">;
 
-/**
- * Returns a warning if a policy waits for a policy that is not among the `others` in force, or if they wait for each other. Null
- * if the order can be kept.
- */
+/** Warns if a policy waits for one that is not in force (`others`), or if policies wait for each other. */
 export function orderWarning(
   { metadata, spec }: OrderedDocument,
   others: readonly OrderedDocument[],
@@ -37,16 +33,12 @@ export function orderWarning(
   return null;
 }
 
-/** A membrane whose time limit counts for policies that name none. */
 interface LimitingMembrane {
   readonly name: string;
   readonly escalation: { readonly timeout_seconds: number };
 }
 
-/**
- * Returns a diagnostic if the second tier of a policy without a time limit of its own would open at or after the end of the review, in some
- * of these membranes. `refuses`: it is so in each of them. Null: the tier opens in time everywhere.
- */
+/** Reports a second tier that opens only after the membrane's timeout. `refuses`: in all membranes. */
 export function lateTier(
   { spec }: Pick<PolicyDocument, "spec">,
   membranes: readonly LimitingMembrane[],
@@ -65,10 +57,7 @@ export function lateTier(
   return { refuses: late.length === membranes.length, diagnostic: { ...about, code: "out_of_range", message, help } };
 }
 
-/**
- * Returns a warning if a policy asks for more people than the organization has for it. `people`: how many different people could
- * approve. `membrane`: the name of the membrane in which this holds.
- */
+/** `people`: how many different people could approve. */
 export function reachWarning(asked: number, people: number, membrane: string): PolicyDiagnostic | null {
   if (people >= asked) return null;
   const who = people === 0 ? "nobody who may" : people === 1 ? "only 1 person who may" : `only ${people} who may`;

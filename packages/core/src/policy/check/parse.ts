@@ -8,17 +8,16 @@ import { checkStructure } from "./check-structure.ts";
 import { readablePart } from "./readable-part.ts";
 import { checkSchema } from "./schema-check.ts";
 
-/** A policy document, or the readable part of a wrong one. */
 export interface ParsedPolicy {
-  /** Null if the form of the document is wrong. */
+  /** Null if malformed. */
   readonly document: PolicyDocument | null;
-  /** The part of the document whose expressions can be checked; null if there is none. */
+  /** The part whose expressions can be checked. */
   readonly readable: PolicyDocument | null;
   readonly diagnostics: readonly PolicyDiagnostic[];
   readonly located: Located;
 }
 
-/** Reads a policy document, and checks everything except its expressions. Returns all findings at once and never throws. */
+/** Checks everything except expressions. Never throws. */
 export function parsePolicy(input: string | Readonly<Record<string, unknown>>): ParsedPolicy {
   const bytes = Buffer.byteLength(typeof input === "string" ? input : JSON.stringify(input), "utf8");
   if (bytes > limits.policy_document_bytes_max) {

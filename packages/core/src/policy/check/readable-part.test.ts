@@ -13,7 +13,7 @@ const right = {
 const pathsIn = (document: Members): string[] => checkPolicy(document).diagnostics.map(({ path }) => path);
 const withSpec = (spec: Members): string[] => pathsIn({ ...right, spec: { ...right.spec, ...spec } });
 
-/** What can be wrong with one member, whatever the others are. */
+/** Faults in a single member. */
 const faults: readonly [path: string, at: "metadata" | "spec", members: Members][] = [
   ["/spec/override", "spec", { override: "Never" }],
   ["/spec/when", "spec", { when: "parms.a > 1" }],

@@ -5,17 +5,15 @@ import { policySchema, type Schema } from "../schema.ts";
 import { collectFindings } from "./findings.ts";
 import { checkPart } from "./schema-check.ts";
 
-/** The readable part of a document with a wrong form. */
 export interface ReadablePart {
-  /** The document without the wrong members of its metadata and spec, and without wrong tests. */
+  /** Without invalid members of metadata and spec, and without invalid tests. */
   readonly document: PolicyDocument;
-  /** Whether the whole spec has the right form. */
   readonly spec_fits: boolean;
-  /** Whether the variables are known, so that expressions can be checked. */
+  /** Without known variables, expressions cannot be checked. */
   readonly variables_fit: boolean;
 }
 
-/** Returns the readable part, so that its author sees all findings at once. Null if the document has no spec. */
+/** Lets authors see all findings of a malformed document at once. Null without a spec. */
 export function readablePart(located: Located): ReadablePart | null {
   const value = located.value as Members;
   if (!isRecord(value) || !isRecord(value["spec"])) return null;
@@ -34,7 +32,7 @@ export function readablePart(located: Located): ReadablePart | null {
   };
 }
 
-/** Whether an unknown field holds a list, which may be the variables, misspelt or misplaced. */
+/** Such a list may be misspelled or misplaced variables. */
 function mayHoldVariables(document: Members): boolean {
   const { variables: _, ...others } = { ...policySchema.properties, ...schemaAt("/spec").properties };
   return [...Object.entries(document), ...Object.entries(document["spec"] as Members)].some(

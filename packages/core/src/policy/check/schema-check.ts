@@ -4,27 +4,22 @@ import type { Schema } from "../schema.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { suggestName } from "./suggest-name.ts";
 
-/**
- * Checks a document against a schema, with the keywords of `Schema` only. Returns every violation up to the limit of
- * `findings.ts`; the help text is the description of the field. A validator library gives neither lines nor such help.
- */
+/** The help text is the field's description. A validator library gives neither lines nor help. */
 export function checkSchema(located: Located, schema: Schema): PolicyDiagnostic[] {
   const findings = collectFindings();
   checkPart({ value: located.value, path: "", located, findings, help: null }, schema);
   return findings.list();
 }
 
-/** A part of a document. */
 interface Part {
   readonly value: unknown;
   readonly path: string;
   readonly located: Located;
   readonly findings: Findings;
-  /** The help text for fields without a description. */
+  /** Help for fields without a description. */
   readonly help: string | null;
 }
 
-/** Checks a part of a document against a schema, and adds every violation to its findings. */
 export function checkPart(part: Part, schema: Schema): void {
   new SchemaChecker(part).check(part.value, schema, part.path);
 }
@@ -126,7 +121,6 @@ class SchemaChecker {
 
 const patterns = new Map<string, RegExp>();
 
-/** Returns a cached pattern. All patterns come from our own schemas, so there are few. */
 function compiled(pattern: string): RegExp {
   const regExp = patterns.get(pattern) ?? new RegExp(pattern, "u");
   patterns.set(pattern, regExp);

@@ -33,7 +33,7 @@ test.each<[string, Match, Match]>([
 test.each<[Match, Match]>([
   [{ actions: ["a.*"] }, { actions: ["a.b.*"], exclude: { actions: ["a.b.c"] } }],
   [{ actions: ["a"] }, { verbs: ["pay"] }],
-  // An unnamed caller may be each of them.
+  // An unnamed caller may be any of them.
   [{ agents: ["x-1"] }, { agents: ["x-2"] }],
   [{ exclude: { verbs: ["pay"] } }, {}],
   [{ verbs: ["pay*"] }, { verbs: ["payout"], exclude: { agents: ["x"] } }],

@@ -3,7 +3,6 @@ import { type ActionKey, accepts, type Match } from "../action-index.ts";
 import type { MatchPatterns } from "../document.ts";
 import type { PolicyDiagnostic } from "../located.ts";
 
-/** A policy, and the highest cost of one evaluation as `policyCost` counts it. */
 export interface CostlyPolicy {
   readonly name: string;
   /** With folded names. */
@@ -11,20 +10,17 @@ export interface CostlyPolicy {
   readonly units: number;
 }
 
-/** What actions are matched by. */
 const dimensions = [
   ["type", "actions"],
   ["verb", "verbs"],
   ["agent_id", "agents"],
 ] as const satisfies readonly (readonly [keyof ActionKey, keyof MatchPatterns])[];
 
-/** The most groups of policies that are looked at, and how many one step looks at. A thousand patterns of each kind make 10^9. */
+/** Limits the examined groups of policies, because a thousand patterns of each kind make 10^9. */
 const looks_max = 2_000;
 const looks_a_step = 20;
-/** The most policies that the warning names. */
 const named_max = 5;
 
-/** Whether two policies can match the same action. */
 export function canMeet(a: Match, b: Match): boolean {
   return dimensions.every(([, kind]) =>
     namesIn([a, b], kind).some((name) => accepts(a, kind, name) && accepts(b, kind, name)),
@@ -32,9 +28,8 @@ export function canMeet(a: Match, b: Match): boolean {
 }
 
 /**
- * Returns a warning if policies that come into force and `others` in force can together use more than the budget of one decision,
- * because one action can match them all. Names the most expensive policies of the most expensive action. Null if they cannot, or
- * if none of the added policies is named and the others exceed the budget without them.
+ * Warns if one action can match `added` and `others` that together exceed the budget of one decision. Null if the added
+ * policies are neither named nor needed for that.
  */
 export function* sharedBudgetSteps(
   added: readonly CostlyPolicy[],
@@ -64,10 +59,7 @@ export function* sharedBudgetSteps(
   return worst === null ? null : warningOf(isAdded, worst);
 }
 
-/**
- * Returns one name for each set of patterns that one name can fit: each exact name, and for a prefix the pattern itself, which
- * no exact name equals. "*" stands for a name that no pattern fits.
- */
+/** One name per set of patterns; "*" is a name that no pattern fits. */
 function namesIn(matches: readonly Match[], kind: keyof MatchPatterns): string[] {
   const patterns = matches.flatMap((match) => [...(match[kind] ?? []), ...(match.exclude?.[kind] ?? [])]);
   return [...new Set(["*", ...(kind === "agents" ? [unnamed_agent_id] : []), ...patterns])];
@@ -83,7 +75,7 @@ function warningOf(
 ): PolicyDiagnostic | null {
   const budget = limits.policy_cost_budget;
   const units = unitsOf(policies);
-  // The policies begin with the added ones, so that these are named first among policies of equal cost.
+  // Added policies come first among equal costs.
   const named = [...policies].sort((a, b) => b.units - a.units).slice(0, named_max);
   if (!named.some(isAdded) && units - unitsOf(policies.filter(isAdded)) > budget) return null;
   const shown = (count: number): string => Math.ceil(count).toLocaleString("en-US");

@@ -1,4 +1,4 @@
-/** Whether a set whose packs' rules were compiled for all sets decides as one that was compiled by itself. */
+/** Compares decisions of sets with and without shared compilation. */
 import { expect, test } from "vitest";
 import { runs, sampleOf } from "../../../../../scripts/property-runs.ts";
 import { decide } from "../../deciding/decide.ts";
@@ -12,7 +12,7 @@ import { SharedPolicies } from "./shared-policies.ts";
 const packs = new Map(packNames.map((name) => [name, packOf(name)]));
 const cases = [...packs.values()].flatMap((pack) => pack.cases);
 
-/** An organization's own: variables of a pack word for word, others, and paths that no pack reads. */
+/** With the variables of a pack, with others, and with new paths. */
 function own(n: number) {
   const variables = [
     ...(packs.get(packNames[n % packNames.length] as string)?.rules[0]?.spec.variables ?? []),
@@ -57,7 +57,7 @@ test("what another set has compiled for all while this one is made is not its ow
   const first = Array.from({ length: 8 }, (_, n) => rule(`first-${n}`, "first", "params.a == 1.0"));
   const own = [rule("own-1", null, "params.b == 1.0"), rule("own-2", null, "params.c == 1.0")];
   const steps = policySetSteps({ policies: [...first, ...own], version: 1, shared });
-  // All of the pack, twice: compiled, and put in their places.
+  // Two steps for the pack: compiling and placing.
   expect([steps.next().done, steps.next().done]).toEqual([false, false]);
   compilePolicySet({ policies: [rule("second", "second", "params.c == 1.0")], version: 1, shared });
   const { done, value: policySet } = steps.next();

@@ -1,11 +1,11 @@
 import type { PolicyDocument } from "../document.ts";
 
-/** What an expression may read that can be missing or of another type than expected. */
+/** May be missing or of another type. */
 const readable = /\b(?:params|facts|vars|target|impact|intent|agent)\b/;
 
 /**
- * Returns why a block that nobody may override does not block if it cannot be evaluated; null if it blocks then too. An agent
- * makes such a rule unknown with a value of another type.
+ * Returns why a non-overridable block would not block when unknown. Agents can make it unknown with a value of another
+ * type.
  */
 export function softLimit({ effect, override, on_unknown, when = "", require = "" }: PolicyDocument["spec"]) {
   if (effect !== "block" || override !== "never" || on_unknown === "block" || on_unknown === "fire") return null;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../../../scripts/property-runs.ts";
 import { misspelt, suggestName } from "./suggest-name.ts";
 
-/** Edits by definition, every cell of the table. */
+/** Edit distance by definition, with the full table. */
 function edits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {

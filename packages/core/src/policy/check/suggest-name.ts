@@ -1,4 +1,3 @@
-/** The sentence "Did you mean …?" with the closest of the known names, or null when none is close. */
 export function suggestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let least = Math.floor(Math.min(name.length, 24) / 3) + 1;
@@ -13,8 +12,8 @@ export function suggestName(name: string, known: readonly string[]): string | nu
 }
 
 /**
- * The known word that another one is but for a spelling: a plural, other marks between its parts, one letter. Null for a known
- * word, and for one that may well be meant: `data.import` is no misspelt `data.export`.
+ * Recognizes plurals, other separators and one wrong letter. Null for a plausible other word, such as `data.import`
+ * beside `data.export`.
  */
 export function misspelt(word: string, known: readonly string[]): string | null {
   if (known.includes(word)) return null;
@@ -29,7 +28,7 @@ function plainWord(word: string): string {
   return word.toLowerCase().replaceAll(/s?[^a-z0-9]+|s$/g, " ");
 }
 
-/** The edits between two texts; `most` where there are as many or more. Whatever comes to fewer lies near the diagonal. */
+/** Stops at `most`. Only cells near the diagonal can be smaller. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -7,16 +7,12 @@ import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
 import { namesOf, nodesOf } from "../nodes-of.ts";
 import { collectFindings } from "./findings.ts";
 
-/** A tool with recorded types of parameters. */
 type Tool = Pick<CatalogueEntry, "verb" | "type" | "parameters">;
 
-/** What a literal is, as the types of parameters name it; both kinds of number are "number". */
+/** JSON kind of a literal; integers are "number". */
 type Kind = Exclude<ParameterType, "integer">;
 
-/**
- * Returns a warning for each literal with which a parameter is compared although a tool that the policy matches gives the parameter
- * another type: for that tool the comparison is unknown. Yields after each expression.
- */
+/** Warns about literals compared with a parameter of another type, because the comparison is then unknown. */
 export function* typedParameterSteps(
   document: PolicyDocument,
   located: Located,
@@ -40,13 +36,11 @@ export function* typedParameterSteps(
   return findings.list();
 }
 
-/** A type of a parameter, and the first of the tools that give it. */
 interface Typed {
   readonly type: ParameterType;
   readonly verb: string;
 }
 
-/** Returns the types of each parameter among the tools that the policy matches. */
 function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): ReadonlyMap<string, readonly Typed[]> {
   const match = folded(spec.match ?? {});
   const types = new Map<string, Typed[]>();
@@ -60,7 +54,7 @@ function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): Readonly
   return types;
 }
 
-/** Returns the parameter that each variable stands for, of the variables that are nothing but a parameter. */
+/** Variables that only rename a parameter. */
 function aliasesOf({ spec }: PolicyDocument): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>();
   for (const { name, expr } of spec.variables ?? []) {
@@ -78,14 +72,13 @@ function variablesOf({ spec }: PolicyDocument): Pick<PlacedExpression, "path" | 
   }));
 }
 
-/** A parameter that is compared with a literal. */
 interface Comparison {
   readonly name: string;
   readonly literal: Expr;
   readonly kind: Kind;
 }
 
-/** The comparisons by `==`, `!=` and `in`, either way round. The source must parse. */
+/** In both directions. The source must parse. */
 function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): Generator<Comparison> {
   const comparison = (operand: Expr, literal: Expr): Comparison[] => {
     const name = parameterOf(operand, aliases);
@@ -101,7 +94,6 @@ function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): G
   }
 }
 
-/** Returns the name of the parameter that an expression reads; null: it reads something else. */
 function parameterOf(node: Expr, aliases: ReadonlyMap<string, string>): string | null {
   const names = namesOf(node);
   if (names === null) return null;
@@ -115,7 +107,7 @@ function kindOf(type: ParameterType | undefined): Kind | undefined {
   return type === "integer" ? "number" : type;
 }
 
-/** Null: the node is no literal, or one without a type in JSON. A comparison with null is always known. */
+/** Null if the literal has no JSON type. A comparison with null is always known. */
 function kindOfLiteral(node: Expr): Kind | null {
   if (node.kind === "unary" && node.op === "-") return kindOfLiteral(node.operand) === "number" ? "number" : null;
   if (node.kind === "list") return "array";

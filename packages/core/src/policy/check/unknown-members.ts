@@ -3,23 +3,19 @@ import { Intent } from "@countersign/contract";
 import { namesGiven, nodesOf } from "../nodes-of.ts";
 import { suggestName } from "./suggest-name.ts";
 
-/** A member of the intent that no submission can have. */
 export interface UnknownMember {
-  /** UTF-16 units before its name in the source. */
+  /** Offset in UTF-16 units. */
   readonly start: number;
   readonly message: string;
   readonly help: string;
 }
 
-/** A schema that lists its members and refuses others. */
+/** A schema that refuses other members. */
 interface Closed {
   readonly properties: Readonly<Record<string, object>>;
 }
 
-/**
- * What an expression reads of `intent` and of `action.target` that no submission can have, because it would have been refused
- * with it: mostly a slip of the pen. The source must parse.
- */
+/** Finds members of `intent` and `action.target` that no accepted submission has. The source must parse. */
 export function unknownMembers(source: string): UnknownMember[] {
   const nodes = [...nodesOf(source)];
   const own = new Set(nodes.flatMap(namesGiven));
@@ -35,14 +31,14 @@ export function unknownMembers(source: string): UnknownMember[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** `of.name` or `of["name"]`; null: something else. */
+/** Reads `of.name` or `of["name"]`; else null. */
 function memberOf(node: Expr): { readonly of: Expr; readonly name: string; readonly start: number } | null {
   if (node.kind === "select") return { of: node.operand, name: node.field, start: node.fieldStart };
   if (node.kind !== "index" || node.index.kind !== "literal" || typeof node.index.value !== "string") return null;
   return { of: node.operand, name: node.index.value, start: node.index.start };
 }
 
-/** Returns the schema of the part of the intent that a node reads; null if it is another value or has any members. */
+/** Null for other values and for parts with arbitrary members. */
 function shapeOf(node: Expr, own: ReadonlySet<string>): Closed | null {
   if (node.kind === "ident") {
     if (own.has(node.name)) return null;
