@@ -34,7 +34,7 @@ test("a verified chain of delegation counts together with the register", () => {
   expect(superiorsOf(parents, { id: "helper", parent: "other" }, ["helper"])).toMatchObject([{ id: "other" }]);
 });
 
-test("no agent is above itself, whatever an action says", () => {
+test("no agent is above itself", () => {
   expect(named("new", "NEW")).toEqual([]);
   expect(named("boss", "worker").map(({ id }) => id)).toEqual(["worker", "Lead"]);
   const circle = new Map([

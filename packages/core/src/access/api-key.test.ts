@@ -26,7 +26,7 @@ describe("parseApiKey", () => {
     );
   });
 
-  test("tells any single mistyped character offline", () => {
+  test("detects any single mistyped character", () => {
     const key = newApiKey("live", "org", "x".repeat(32));
     for (let at = 0; at < key.length; at++) {
       const other = key[at] === "q" ? "r" : "q";

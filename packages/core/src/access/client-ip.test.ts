@@ -29,14 +29,14 @@ describe("clientIp", () => {
   });
 });
 
-test("an IPv6 client cannot get fresh budget inside its /64, and has only its own", () => {
+test("all addresses of an IPv6 /64 share one budget", () => {
   expect(clientNetwork("2001:db8:1:2:3:4:5:6")).toBe("2001:db8:1:2::/64");
   expect(clientNetwork("2001:0DB8:1:2::ffff")).toBe("2001:db8:1:2::/64");
   expect(clientNetwork("2001:db8:1:3::1")).toBe("2001:db8:1:3::/64");
   expect(clientNetwork("fe80::1%eth0")).toBe("fe80:0:0:0::/64");
 });
 
-test("clients behind NAT64 are as many as their IPv4 addresses", () => {
+test("clients behind NAT64 have a budget for each IPv4 address", () => {
   expect(clientNetwork("64:ff9b::198.51.100.1")).toBe("64:ff9b::c633:6401");
   expect(clientNetwork("64:ff9b::198.51.100.2")).toBe("64:ff9b::c633:6402");
   expect(clientNetwork("64:ff9b:1:abcd::198.51.100.1")).toBe("64:ff9b:1:abcd::c633:6401");
@@ -60,7 +60,7 @@ test.each([
   expect(isLoopback(ip)).toBe(expected);
 });
 
-test("networkList refuses what is no network", () => {
+test("networkList refuses invalid networks", () => {
   expect(() => networkList(["example.com"])).toThrow();
   expect(() => networkList(["10.0.0.0/33"])).toThrow();
 });

@@ -72,7 +72,7 @@ describe("RateWindow", () => {
     limit: fc.constantFrom(1, 3, 5, 5, 5),
   });
 
-  test("equals the definition, also with looks, with refunds of any request, and with a limit that changes", () => {
+  test("agrees with the reference for takes, looks, refunds and changing limits", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const window = new RateWindow();
@@ -91,7 +91,7 @@ describe("RateWindow", () => {
     );
   });
 
-  test("lets no more than the limit through in any 60 s, and a caller that waits Retry-After passes", () => {
+  test("allows at most the limit in any 60 s, and a caller that waits for Retry-After passes", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(4_000), { minLength: 50, maxLength: 300 }), (gaps) => {
         const window = new RateWindow();
@@ -129,7 +129,7 @@ describe("RateWindow", () => {
     expect(window.take(1, 160_000).allowed).toBe(true);
   });
 
-  test("a clock that steps back by more than a window refuses nobody until it has caught up", () => {
+  test("a clock that steps back by more than a window restarts the log", () => {
     const window = new RateWindow();
     expect(window.take(1, 9_000_000).allowed).toBe(true);
     expect(window.take(1, 100_000)).toMatchObject({ allowed: true, at_ms: 100_000, reset_unix: 160 });
@@ -153,7 +153,7 @@ describe("RateWindow", () => {
     expect(window.take(limit, 60_000)).toMatchObject({ allowed: true, remaining: 99 });
   });
 
-  test("is idle from the moment nothing counts", () => {
+  test("is idle once nothing counts", () => {
     const window = new RateWindow();
     expect(window.idle(0)).toBe(true);
     const taken = window.take(5, 1_000);

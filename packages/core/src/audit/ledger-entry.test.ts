@@ -92,7 +92,7 @@ describe("a decision", () => {
     expect(decisionHash(header, documents, salts)).toBe(hash);
   });
 
-  test.each(["intent", "facts", "data"] as const)("another %s, or another salt of it, has another hash", (name) => {
+  test.each(["intent", "facts", "data"] as const)("another %s or salt gives another hash", (name) => {
     const hash = decisionHash(plain, documents, salts);
     expect(decisionHash(plain, { ...documents, [name]: `${documents[name]} ` }, salts)).not.toBe(hash);
     expect(decisionHash(plain, documents, { ...salts, [name]: "04".repeat(16) })).not.toBe(hash);

@@ -28,7 +28,7 @@ test("there is an example of each kind", () => {
   expect(examples.map(({ kind }) => kind)).toEqual(["decision", "change"]);
 });
 
-test.each(examples)("a $kind has the commitments, the leaf and the hash of its example", (example) => {
+test.each(examples)("a $kind has the commitments, leaf and hash of its example", (example) => {
   const { kind, header, documents, salts, commitments, leaf, hash } = example;
   for (const name of Object.keys(documents) as (keyof OfDocuments)[])
     expect(commitmentTo(salts[name], documents[name])).toBe(commitments[name]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { MembraneSettings } from "../deciding/decision.ts";
 import { membraneWith } from "./candidate.ts";
 
-test("a candidate's thresholds replace the membrane's, each that it has", () => {
+test("each threshold of a candidate replaces the membrane's", () => {
   const membrane: MembraneSettings = {
     default_verdict: "approve",
     thresholds: { escalate_at: 0.5, block_at: 0.9 },

@@ -3,7 +3,7 @@ import { decide } from "../deciding/decide.ts";
 import { inputOf } from "../testing/deciding.ts";
 import { replayIntent } from "./replay.ts";
 
-test("the counts of a replayed decision contain no text that a policy redacts, as its reasons do not", () => {
+test("the counts of a replayed decision contain no redacted text", () => {
   const consent = "params.patients.exists(k, params.patients[k].consent == false)";
   const policies = [
     { name: "consent", spec: { when: consent, effect: "block", on_unknown: "escalate" } },

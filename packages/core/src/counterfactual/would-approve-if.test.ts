@@ -25,7 +25,7 @@ describe("what is offered", () => {
     for (const [when, change] of cases) expect(offered([block("a", when)], amount(700)), when).toEqual([change]);
   });
 
-  test("no value past a bound near the greatest number; the action is still decided", () => {
+  test("no value beyond a bound near the greatest number; the action is still decided", () => {
     const [near, greatest] = [1.7e308, Number.MAX_VALUE];
     expect(offered([block("a", `params.amount >= ${near}`)], amount(greatest))).toBeNull();
     expect(offered([block("a", `params.amount <= -${near}`)], amount(-greatest))).toBeNull();
@@ -125,7 +125,7 @@ describe("what is offered", () => {
 });
 
 describe("what is not offered", () => {
-  test("anything with an approval, against the membrane's default, or for a rule that always fires", () => {
+  test("anything for an approval, the membrane's default, or a rule that always fires", () => {
     expect(offered([block("a", "params.amount > 500")], amount(1))).toBeNull();
     expect(
       offered([block("a", "params.amount > 500")], { ...amount(700), membrane: { default_verdict: "block" } }),
@@ -133,7 +133,7 @@ describe("what is not offered", () => {
     expect(offered([block("a", "true")])).toBeNull();
   });
 
-  test("anything if a rule that stops the action withholds it, by its effect or by its risk", () => {
+  test("anything if a stopping rule has explain: false, by its effect or by its risk", () => {
     const open = block("open", "params.amount > 500");
     const hidden = block("hidden", "params.amount > 300", { explain: false });
     expect(offered([open, hidden], amount(700))).toBeNull();
@@ -145,7 +145,7 @@ describe("what is not offered", () => {
     expect(offered([risky], { ...amount(700), membrane: { thresholds } })).toBeNull();
   });
 
-  test("anything if a rule that withholds it adds its risk to the modified action only", () => {
+  test("anything if a rule with explain: false adds its risk to the modified action only", () => {
     const modify = [{ op: "set", path: "/channel", value: "'sms'" }];
     const rules = [
       { name: "p", spec: { when: "params.amount > 500", effect: "approve_modified", modify, risk: { add: 0.5 } } },
@@ -156,7 +156,7 @@ describe("what is not offered", () => {
     expect(offered(rules, { ...amount(700), membrane: { thresholds: { ...thresholds, block_at: 0.7 } } })).toBeNull();
   });
 
-  test("a change after which a rule that withholds would stop the action; its own bound is never offered", () => {
+  test("a change after which a rule with explain: false would stop the action; its bound is never offered", () => {
     const open = block("open", "params.amount > 500");
     const hidden = block("hidden", "params.amount > 300 && params.amount < 600", { explain: false });
     expect(offered([open, hidden], amount(700))).toBeNull();

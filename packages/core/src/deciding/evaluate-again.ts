@@ -87,7 +87,7 @@ function objectionsTo(
       : isNeeded(content, vote.changes);
     const objection =
       asks_change && vote.effect === "approve_modified"
-        ? obstructed(vote, "the action asks for it only as others modify it")
+        ? obstructed(vote, "only the modified action asks for it")
         : vote;
     const stops = objection.effect === "block" || objection.effect === "escalate";
     if (!asks_change && (!stops || isOverridden(objection, action.overrides))) return [];

@@ -74,7 +74,11 @@ function strictestVote(own: Vote | undefined, above: Vote): Vote {
   const suppresses = above.suppresses.length > 0 ? own.suppresses : none;
   const both_change = own.effect === "approve_modified" && above.effect === "approve_modified";
   if (both_change && !hasChangesOf(own, above))
-    return { ...obstructed(own, `it changes the action otherwise for the agent ${above.ancestor}`), risk, suppresses };
+    return {
+      ...obstructed(own, `it changes the action differently for the agent ${above.ancestor}`),
+      risk,
+      suppresses,
+    };
   if (strictness[above.effect] <= strictness[own.effect]) return { ...own, risk, suppresses };
   const changes = above.changes.length > 0 ? above.changes : own.placed.policy.redactions;
   return { ...above, changes: own.changes.length > 0 ? changes : above.changes, risk, suppresses };
@@ -149,7 +153,12 @@ function mergedVote(written: Vote | undefined, other: Vote, causes: readonly Cau
   const is_stricter = strictness[other.effect] > strictness[written.effect];
   if (changes && (differs || is_stricter)) {
     const unknowns = mergeCauses(written.unknowns, causes);
-    return { ...obstructed(written, "its name may be another one"), risk, unknowns, suppresses: none };
+    return {
+      ...obstructed(written, "the action has a name that looks like another name"),
+      risk,
+      unknowns,
+      suppresses: none,
+    };
   }
   if (is_stricter && strictness[unknown.effect] > strictness[written.effect]) return { ...unknown, risk };
   return risk > written.risk ? { ...written, risk, missing: mergeCauses(written.missing, causes) } : written;

@@ -16,7 +16,7 @@ describe("freezesOf", () => {
   const key = standing("key", "block", { subject: "key_1", lineages: ["key_1", "key_2"] });
   const organization = standing("organization", "escalate");
 
-  test("finds an agent in any case and width, a key with those that it made, and everybody for the organization", () => {
+  test("finds agents in any spelling, keys with the keys they created, and all actors of an organization", () => {
     const freezes = freezesOf([agent, key], new Map());
     expect(freezes.of({ agent_id: "ＡＧＥＮＴ-7", lineage_id: null })).toEqual([agent]);
     expect(freezes.of({ agent_id: "agent-8", lineage_id: "key_2" })).toEqual([key]);
@@ -67,7 +67,7 @@ describe("decide", () => {
     expect(decide({ ...input(1, [escalate]), overrides }).content.verdict).toBe("escalate");
   });
 
-  test("an action that a freeze alone holds waits for an admin, and no time limit approves it", () => {
+  test("an action held only by a freeze waits for an admin, and no timeout approves it", () => {
     const admins = { reviewers: [{ type: "role", id: "admin" }], quorum: 1 };
     const alone = decide(input(1, [escalate])).escalation;
     expect(alone).toMatchObject({ on_timeout: "block", demands: [{ policy: "freeze.organization", ...admins }] });
@@ -75,7 +75,7 @@ describe("decide", () => {
     expect(beside?.demands.map(({ policy }) => policy)).toEqual(["ask", "freeze.organization"]);
   });
 
-  test("a replay rests on the freezes of the record", () => {
+  test("a replay uses the recorded freezes", () => {
     const { freezes, ...rest } = input(1, [block]);
     const replayed = replayIntent({ ...rest, attested: false, lifts: ["freeze.agent"], freezes }, rest);
     expect(replayed.verdict).toBe("block");

@@ -82,7 +82,7 @@ describe("a name that only looks like a known one is unknown to rules that name 
     expect([verdict, reported.length]).toEqual(["escalate", 1]);
   });
 
-  test("by way of a variable", () => {
+  test("through a variable", () => {
     const variables = [{ name: "tool", expr: "action.verb" }];
     expect(asked(blocks({ variables, when: 'vars.tool == "send_money"' }), { verb: "send-money" }).verdict).toBe(
       "escalate",
@@ -101,7 +101,7 @@ describe("a name that only looks like a known one is unknown to rules that name 
   });
 });
 
-describe("what an unknown name does", () => {
+describe("a policy with an unknown name", () => {
   const verb = "send-money";
   const rule = (spec: object) => {
     const given = { effect: "block", on_unknown: "escalate", match: { verbs: ["send_money"] }, when: "true", ...spec };
@@ -120,19 +120,19 @@ describe("what an unknown name does", () => {
     [{ effect: "approve_modified", modify: [{ op: "remove", path: "/a" }] }, "escalate"],
   ])("%j: %s", (spec, verdict) => expect(asked(rule(spec), { verb }).verdict).toBe(verdict));
 
-  test.each([{ effect: "none", on_unknown: "skip" }, {}])("the whole risk counts: %j", (spec) => {
+  test.each([{ effect: "none", on_unknown: "skip" }, {}])("adds its full risk: %j", (spec) => {
     const membrane = { thresholds: { escalate_at: null, block_at: 0.6 } };
     const { verdict, risk_score } = asked(rule({ risk: { add: 0.6 }, ...spec }), { verb }, { membrane });
     expect([verdict, risk_score]).toEqual(["block", 0.6]);
   });
 
-  test("a rule that suppresses others only as the name is written suppresses none", () => {
+  test("a rule that fires only on the written name suppresses no others", () => {
     const others = { match: { exclude: { verbs: ["send_money"] } }, when: "true", effect: "none", risk: { add: 0.1 } };
     const policies = [...rule({}), { name: "grant", spec: { ...others, suppresses: ["no"] } }];
     expect(asked(policies, { verb }).verdict).toBe("escalate");
   });
 
-  test("nor does it on the action as policies modify it", () => {
+  test("neither does it on the modified action", () => {
     const change = (path: string) => ({
       when: "true",
       effect: "approve_modified",
@@ -161,17 +161,17 @@ describe("what an unknown name does", () => {
     });
   });
 
-  test("a rule that turns into a change for other names only still holds the action", () => {
+  test("a rule that modifies instead for other names still stops the action", () => {
     const modify_when = 'action.verb != "send_money"';
     const softens = rule({ match: {}, modify_when, modify: [{ op: "remove", path: "/a" }] });
     expect(asked(softens, { verb }).verdict).toBe("block");
   });
 
-  test("an override of the rule lifts the hold", () => {
+  test("an override of the rule releases the action", () => {
     expect(asked(rule({}), { verb }, { overrides: ["pol_no"] }).verdict).toBe("approve");
   });
 
-  test("a rule in shadow says what it would do", () => {
+  test("a shadow rule reports its effect", () => {
     const action = { type: "data.read", verb };
     const { content, shadow_reasons } = decideCase([{ ...(rule({})[0] as TestPolicy), mode: "shadow" }], {
       intent: { action },
@@ -181,7 +181,7 @@ describe("what an unknown name does", () => {
   });
 });
 
-describe("what is reported", () => {
+describe("reported look-alikes", () => {
   test("an approved look-alike of a known name is reported, with the characters that differ", () => {
     const { verdict, reported } = asked([], { verb: "send_m\u043eney" }, { membrane: catalogue });
     expect(verdict).toBe("approve");
@@ -190,12 +190,12 @@ describe("what is reported", () => {
     ]);
   });
 
-  test("a text in an expression that decides nothing is no known name", () => {
+  test("an irrelevant text in an expression is not a known name", () => {
     const texts = blocks({ when: 'agent.id == "x" && params.to == "petty cash"' });
     expect(asked(texts, { agent: "petty-cash" })).toMatchObject({ verdict: "approve", reasons: [] });
   });
 
-  test("a name that the catalogue or a rule has looks like no other name", () => {
+  test("a known name looks like no other name", () => {
     const membrane = {
       action_catalogue: [...catalogue.action_catalogue, { verb: "send-money", type: "data.read", data_classes: [] }],
     };
@@ -233,7 +233,7 @@ describe("what is reported", () => {
   });
 });
 
-test("names with more readings than can be evaluated are held, and an override of that lifts it", () => {
+test("names with too many readings are held, and an override releases them", () => {
   const names = ["a-b-c", "a_b_c", "a.b.c", "ab.c", "ab_c", "ab-c"];
   const match = { verbs: names, agents: names };
   const many = { verb: "abc", agent: "abc" };

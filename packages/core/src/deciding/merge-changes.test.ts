@@ -27,7 +27,7 @@ describe("modifications", () => {
   test.each([
     [256, "merged"],
     [5_000, "conflict"],
-  ])("%d small values make no content too large for a body without anybody noticing", (count, kind) => {
+  ])("%d small values together: %s", (count, kind) => {
     const requests = Array.from({ length: count }, (_, n) => ask("set", `/new_${n}`, "x".repeat(250)));
     const result = mergeChanges(content, requests);
     expect(result.kind).toBe(kind);
@@ -60,7 +60,7 @@ describe("modifications", () => {
     ]);
   });
 
-  test("no value carries elsewhere what another rule hides, whole, within a text, or deep inside", () => {
+  test("no value copies what another rule hides, entirely, in part or nested", () => {
     const secret = { ...content, ssn: "123-45-6789", account: 40_440_532 };
     const asked = (value: unknown, ...hides: Change[]) =>
       mergeChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
@@ -77,7 +77,7 @@ describe("modifications", () => {
     ).toMatchObject({ kind: "merged" });
   });
 
-  test("what is already as asked for makes no operation", () => {
+  test("a change that already holds makes no operation", () => {
     expect(
       plan(
         ask("cap", "/amount_usd", 900),
@@ -88,7 +88,7 @@ describe("modifications", () => {
     ).toEqual([]);
   });
 
-  test("of several caps the least counts, of several floors the greatest", () => {
+  test("the lowest cap and the highest floor count", () => {
     expect(plan(ask("cap", "/amount_usd", 500), ask("cap", "/amount_usd", 300, "q"))).toEqual([
       ["replace", "/amount_usd", 300],
     ]);
@@ -144,7 +144,7 @@ describe("modifications", () => {
     ]);
   });
 
-  test("names that differ behind their first 200 characters are two places", () => {
+  test("names that differ after 200 characters are two places", () => {
     const [one, two] = [`${"a".repeat(200)}1`, `${"a".repeat(200)}2`];
     const result = mergeChanges({ [one]: "123", [two]: "456" }, [ask("redact", `/${one}`), ask("redact", `/${two}`)]);
     expect(result).toMatchObject({ content: { [one]: "[redacted]", [two]: "[redacted]" } });
@@ -167,12 +167,12 @@ describe("modifications", () => {
     expect(result).toMatchObject({ kind: "merged", content: { items: [{ id: 2 }] } });
   });
 
-  test("what is appended stands behind the entries that are named, and replaces none", () => {
+  test("an appended entry comes after numbered entries and replaces none", () => {
     const result = mergeChanges({ list: [1] }, [ask("set", "/list/-", "last"), ask("set", "/list/1", "second", "q")]);
     expect(result).toMatchObject({ kind: "merged", content: { list: [1, "second", "last"] } });
   });
 
-  test("objects missing above a place are made, once", () => {
+  test("missing parent objects are created once", () => {
     expect(plan(ask("set", "/a/b/c", 1), ask("set", "/a/b/d", 2))).toEqual([
       ["add", "/a", {}],
       ["add", "/a/b", {}],
@@ -194,7 +194,7 @@ describe("modifications", () => {
     expect(mergeChanges(content, requests).kind).toBe("conflict");
   });
 
-  test("all conflicts are told, with those they are between", () => {
+  test("all conflicts are reported with their policies", () => {
     const requests = [
       ask("cap", "/ssn", 10),
       ask("set", "/person", {}, "q"),
@@ -216,7 +216,7 @@ describe("modifications", () => {
     ]);
   });
 
-  test("values that make the content larger than a body may be are a conflict, however they hold one text many times", () => {
+  test("values that make the content too large are a conflict, even if they repeat one text", () => {
     const text = "é".repeat(100_000);
     const asked = (...requests: Change[]) => mergeChanges({ text }, requests).kind;
     expect(asked(...[1, 2, 3, 4].map((n) => ask("set", `/z${n}`, text)))).toBe("merged");
@@ -243,7 +243,7 @@ describe("modifications", () => {
     expect(redactContent(content, []).content).toBe(content);
   });
 
-  test("names of digits and letters have one order, whatever the order of asking", () => {
+  test("numbers and names have one order for any order of changes", () => {
     const [nine, ten, letter] = [ask("set", "/9", 1), ask("set", "/10", 1), ask("set", "/1a", 1)];
     for (const asked of [
       [nine, ten, letter],
@@ -253,7 +253,7 @@ describe("modifications", () => {
       expect(plan(...asked).map(([, path]) => path)).toEqual(["/9", "/10", "/1a"]);
   });
 
-  test("the order of asking never matters, and the patch leads from the content to the result", () => {
+  test("the order of changes never matters, and the patch produces the result", () => {
     const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/l/2", "/l/-", "/x/y");
     const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<Change["op"]>;
     const request = fc

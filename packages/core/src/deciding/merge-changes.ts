@@ -92,7 +92,7 @@ export function redactContent(
   return { content: merged.content, operations: merged.operations };
 }
 
-export const holds_redacted = "the value holds what another rule hides";
+export const holds_redacted = "the value contains a text that another rule hides";
 
 /** Returns effective redactions, and writes outside them. */
 function splitChanges(changes: readonly PlacedChange[]): {

@@ -10,7 +10,7 @@ const wordy = (name: string, effect: string): TestPolicy => ({
 });
 
 describe("the reasons of a decision", () => {
-  test("are all named, and say no more than one decision can hold: the strictest come first", () => {
+  test("are all named, strictest first, with limited texts", () => {
     const escalating = Array.from({ length: 20 }, (_, index) => wordy(`a-${index}`, "escalate"));
     const { content } = decideCase([...escalating, wordy("z-blocks", "block")]);
     expect(content.verdict).toBe("block");
@@ -23,7 +23,7 @@ describe("the reasons of a decision", () => {
     expect(words).toBeLessThanOrEqual(reasons_chars_max);
   });
 
-  test("that fit say everything", () => {
+  test("that fit keep their texts", () => {
     const { content } = decideCase([wordy("a", "block"), wordy("b", "block")]);
     expect(content.reasons.map(({ message, citations: cited }) => [message.length, cited.length])).toEqual([
       [2_000, 32],

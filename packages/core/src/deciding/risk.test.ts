@@ -9,7 +9,7 @@ const contribution = fc.record({
 });
 
 describe("risk", () => {
-  test("is a noisy-or over groups with the greatest of each group", () => {
+  test("is a noisy-or over the greatest value of each group", () => {
     const risk = combineRisk([
       { source: "b", group: "amount", value: 0.3 },
       { source: "a", group: "amount", value: 0.4 },
@@ -19,7 +19,7 @@ describe("risk", () => {
     expect(risk.contributions.map((one) => one.source)).toEqual(["a", "b", "c"]);
   });
 
-  test("is one score, shown with what it is made of or not", () => {
+  test("is equal with and without contributions", () => {
     const apart = [
       { source: "a", group: "amount", value: 0.4 },
       { source: "c", group: "channel", value: 0.5 },
@@ -34,12 +34,12 @@ describe("risk", () => {
     ]).toEqual([0.7, 0.65, 0.4, 0]);
   });
 
-  test("of nothing is 0, with a certainty is 1", () => {
+  test("is 0 without contributions and 1 with a certain one", () => {
     expect(combineRisk([]).score).toBe(0);
     expect(combineRisk([{ source: "a", group: "a", value: 1 }]).score).toBe(1);
   });
 
-  test("is the same to the bit in whatever order the contributions come, and never falls when one is added", () => {
+  test("does not depend on the order, and never falls when a contribution is added", () => {
     const shuffled = fc
       .array(contribution, { maxLength: 8 })
       .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));

@@ -21,13 +21,13 @@ function run(...tests: PolicyTestCase[]) {
   return runPolicyTests({ ...document, tests } satisfies PolicyDocument);
 }
 
-test("a case passes exactly when everything it expects came out", () => {
+test("a case passes exactly if all its expectations hold", () => {
   expect(
     run(base, { ...base, expect: {} }, { ...base, expect: { verdict: "block", fired: ["p"], risk: 0.4 } }),
   ).toEqual(Array(3).fill({ name: "t", passed: true, mismatches: [] }));
 });
 
-test("a case that fails says what was expected and what came out", () => {
+test("a failed case reports expected and actual values", () => {
   const expected = { verdict: "approve" as const, fired: [], risk: 0.5, unknown_facts: ["facts.security.siem_ref"] };
   expect(run({ ...base, expect: expected })).toEqual([
     {
@@ -71,7 +71,7 @@ tests:
     expect: {risk: 1}
 `;
 
-describe("a red case is told at its line and column", () => {
+describe("a failed case is reported at its line and column", () => {
   test.each([
     ["YAML", yaml, [9, 5], [13, 5]],
     [
@@ -102,7 +102,7 @@ describe("a red case is told at its line and column", () => {
     return [before.length, (before.at(-1)?.length ?? 0) + 1];
   }
 
-  test("of very many red cases no more are told than findings", () => {
+  test("the number of reported failed cases is limited", () => {
     const many = Array.from({ length: 150 }, (_, at) => ({
       ...base,
       name: `n${at}`,

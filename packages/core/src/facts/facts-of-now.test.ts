@@ -15,7 +15,7 @@ const ageOf = (
   ...[facts, category, field, now]: [ReturnType<typeof factsOfNow>, "identity" | "security", string, number]
 ) => (now - (originOf(facts, category, field)?.as_of_us ?? Number.NaN)) / minutes;
 
-test("stored facts are those of now, and what came with the submission stays", () => {
+test("stored facts are the current ones, and submitted facts stay", () => {
   const before = mergeFacts([
     of("org", { identity: { account_status: "active", clearance_status: "cleared" } }, "12:00:00"),
     of("inline", { identity: { account_status: "invented" }, security: { siem_ref: "a" } }, "12:10:00"),
@@ -32,7 +32,7 @@ test("stored facts are those of now, and what came with the submission stays", (
   expect(originOf(now, "identity", "account_status")?.source).toBe("org");
 });
 
-test("facts are as old as they were when the action was decided; newer ones are as of now", () => {
+test("facts keep their age; newer ones are as of the second decision", () => {
   const before = mergeFacts([
     of("pulled", { security: { active_security_incident: false } }, "12:09:00"),
     of("inline", { security: { siem_ref: "a" } }, "12:07:00"),
@@ -49,7 +49,7 @@ test("facts are as old as they were when the action was decided; newer ones are 
   expect(ageOf(now, "identity", "clearance_status", now_us)).toBe(0);
 });
 
-test("a time too far ahead stays so, and an inexact number stays unknown", () => {
+test("a time too far ahead stays, and an inexact number stays unknown", () => {
   const before = mergeFacts([
     { ...of("pulled", { security: { siem_ref: null } }, "12:00:00"), inexact: { security: ["siem_ref"] } },
   ]);

@@ -32,7 +32,7 @@ describe("merging", () => {
     }
   });
 
-  test("an inline fact never displaces a stored one, however much newer it is", () => {
+  test("an inline fact never replaces a stored one, even if newer", () => {
     const merged = mergeFacts([
       at("inline", 9_000_000, { identity: { account_status: "active", clearance_status: "cleared" } }),
       at("org", 1, { identity: { account_status: "suspended" } }),
@@ -54,7 +54,7 @@ describe("merging", () => {
     ).toBeNull();
   });
 
-  test("an inexact fact is replaced by no other source, unlike a null beside it", () => {
+  test("no other source replaces an inexact fact, unlike a null", () => {
     const pulled = at("pulled", 1, { entity_state: { account_balance_usd: null, account_status: null } });
     const merged = mergeFacts([
       { ...pulled, inexact: { entity_state: ["account_balance_usd"] } },
@@ -64,7 +64,7 @@ describe("merging", () => {
     expect(listFacts(merged).map(({ path }) => path)).toEqual(["entity_state.account_status"]);
   });
 
-  test("a category without as_of counts as of its receipt", () => {
+  test("a category without as_of uses the time of receipt", () => {
     const merged = mergeFacts([
       at(
         "inline",
@@ -77,7 +77,7 @@ describe("merging", () => {
     expect(originOf(merged, "identity", "account_status")?.as_of_us).toBe(60_000_000);
   });
 
-  test("the container regulatory.tcpa stands in for flat facts, and a less trusted flat fact does not displace it", () => {
+  test("the container regulatory.tcpa provides flat facts, and a less trusted flat fact does not replace them", () => {
     const merged = mergeFacts([
       at("org", 1, {
         regulatory: { tcpa: { internal_dnc_listed: true, recipient_state: "TX" }, recipient_state: "FL" },
@@ -130,7 +130,7 @@ describe("merging", () => {
 });
 
 describe("assurance", () => {
-  test("is that of the source, or the one that is given with an inline document", () => {
+  test("is the source's default, or the one given with an inline document", () => {
     const by_source = factSources.map((source) => assuranceOf({ source }));
     expect(by_source).toEqual(["verified", "pulled", "stored", "stored", "stored", "reported"]);
     const merged = mergeFacts([
@@ -149,7 +149,7 @@ describe("assurance", () => {
     });
   });
 
-  test("facts of another spelling of an id replace none, in whatever order", () => {
+  test("facts for another spelling of an id replace none, in any order", () => {
     const respelled = { ...at("agent", 3, { identity: { account_status: "active" } }), respelled: true };
     const own = at("org", 1, { identity: { account_status: "suspended" } });
     for (const sources of [
@@ -162,7 +162,7 @@ describe("assurance", () => {
     }
   });
 
-  test("who only submits gets no stored or pulled value, of another spelling neither, and all else", () => {
+  test("callers who only submit see no stored, pulled or respelled value", () => {
     const merged = mergeFacts([
       at("org", 1, { identity: { account_status: "suspended" } }),
       { ...at("agent", 1, { security: { siem_ref: "s" } }), respelled: true },

@@ -35,7 +35,7 @@ describe("staleness", () => {
     expect(freshUntilUs(merged, limits, category, field, seconds * 1e6 + 1)).toBeNull();
   });
 
-  test("the recipient's local hour is good until the clock strikes, and no longer", () => {
+  test("the recipient's local hour is fresh until the next hour begins", () => {
     const facts = { environmental: { recipient_local_hour: 19 } };
     expect(view(facts, "2026-11-18T19:01:00Z", "2026-11-18T19:59:59Z").environmental["recipient_local_hour"]).toBe(19);
     expect(view(facts, "2026-11-18T19:59:00Z", "2026-11-18T20:00:00Z").environmental["recipient_local_hour"]).toMatch(
@@ -43,7 +43,7 @@ describe("staleness", () => {
     );
   });
 
-  test("the local hour is fresh until the end of its hour, and no longer when that has struck", () => {
+  test("the local hour is fresh until the end of its hour", () => {
     const facts = { environmental: { recipient_local_hour: 19, tls_version: "1.3" } };
     const merged = mergeFacts([{ source: "inline", received_us: us("2026-11-18T19:59:00Z"), document: { facts } }]);
     const until = (field: string, now_us: number) =>
@@ -81,7 +81,7 @@ describe("staleness", () => {
     },
   );
 
-  test("a container needs the most that is asked of a fact in it", () => {
+  test("a container needs the highest assurance of its facts", () => {
     const facts = { regulatory: { tcpa: { consent: "granted" } } };
     const merged = mergeFacts([{ source: "inline", received_us: 0, document: { facts } }]);
     const limits = resolveLimits([], [{ "regulatory.tcpa_consent": "attested" }]);
@@ -92,7 +92,7 @@ describe("staleness", () => {
     });
   });
 
-  test("a limit of a membrane or policy also binds the local hour", () => {
+  test("a limit of a membrane or policy also applies to the local hour", () => {
     const facts = { environmental: { recipient_local_hour: 12 } };
     const stale = view(facts, noon, "2026-11-18T12:03:00Z", { environmental: 120 });
     expect(stale.environmental["recipient_local_hour"]).toMatch(/^stale/);
@@ -115,7 +115,7 @@ describe("staleness", () => {
     ).toBe("authorized");
   });
 
-  test("null facts are marked as null, old ones as stale and null; what is ahead by minutes is not stale", () => {
+  test("null facts are marked as null, old ones as stale and null; facts some minutes ahead are not stale", () => {
     const given = { security: { siem_ref: null, other: null } };
     const marked = (reason: string) => ({
       siem_ref: `${reason}:facts.security.siem_ref`,
@@ -126,7 +126,7 @@ describe("staleness", () => {
     expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
   });
 
-  test("a fact that is further ahead than one may be sent is stale: a clock was wrong, and it would be fresh until its time has come", () => {
+  test("a fact too far ahead is stale, because a clock was wrong", () => {
     const facts = { security: { siem_ref: "a" }, environmental: { recipient_local_hour: 12 } };
     const before = "2026-11-18T11:55:00Z";
     expect(view(facts, noon, before)).toMatchObject(facts);
@@ -148,7 +148,7 @@ describe("staleness", () => {
     expect(fresh.security).toEqual({ siem_ref: "stale:facts.security.siem_ref", constructor: 1, other: 2 });
   });
 
-  test("an old fact of a second source is stale beside fresh ones of the first", () => {
+  test("an old fact of a second source is stale next to fresh facts of the first", () => {
     const merged = mergeFacts([
       { source: "org", received_us: us(noon), document: { facts: { security: { siem_ref: "a" } } } },
       { source: "inline", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { other: 2 } } } },
@@ -157,7 +157,7 @@ describe("staleness", () => {
     expect(fresh.security).toEqual({ siem_ref: "a", other: "stale:facts.security.other" });
   });
 
-  test("a fact that is called as what every object has ages by the source that gave it", () => {
+  test("a fact named like an Object.prototype member ages by its source", () => {
     const merged = mergeFacts([
       { source: "org", received_us: us("2026-11-18T11:00:00Z"), document: { facts: { security: { constructor: 1 } } } },
       { source: "inline", received_us: us(noon), document: { facts: { security: { other: 2 } } } },
@@ -166,7 +166,7 @@ describe("staleness", () => {
     expect(fresh.security).toEqual({ constructor: "stale:facts.security.constructor", other: 2 });
   });
 
-  test("a fact that has the local hour's name in another category ages as that category does", () => {
+  test("a fact with the local hour's name in another category ages like that category", () => {
     const facts = { security: { recipient_local_hour: 12 } };
     const at = (now: string) => view(facts, "2026-11-18T11:59:00Z", now).security["recipient_local_hour"];
     expect([at("2026-11-18T12:04:00Z"), at("2026-11-18T12:04:00.000001Z")]).toEqual([
@@ -180,7 +180,7 @@ describe("staleness", () => {
   });
 });
 
-describe("whether a source's document is still fresh", () => {
+describe("isFresh of a source's document", () => {
   const security_us = 300 * 1e6;
   const hour_us = 3_600 * 1e6;
   const age = (
@@ -199,7 +199,7 @@ describe("whether a source's document is still fresh", () => {
     expect(age({ security: { siem_ref: "a" } }, security_us + more)).toBe(more <= 0);
   });
 
-  test("what it says nothing of is no reason to ask again, and the shortest age of what it says counts", () => {
+  test("missing facts do not matter, and the shortest age limit counts", () => {
     expect(age({}, 400 * 86_400 * 1e6)).toBe(true);
     expect(age({ organizational: { ato_status: "authorized" } }, security_us + 1)).toBe(true);
     expect(age({ organizational: { ato_status: "authorized" }, security: { siem_ref: "a" } }, security_us + 1)).toBe(
@@ -214,7 +214,7 @@ describe("whether a source's document is still fresh", () => {
     expect(age(facts, 60 * 1e6 + 1, { layers: [{ security: 60 }, { security: 600 }] })).toBe(false);
   });
 
-  test("it is as old as it says, and never younger than its receipt", () => {
+  test("its age is the older of as_of and receipt", () => {
     const facts = { security: { siem_ref: "a" } };
     const [before, after] = [{ security: "2026-11-18T11:59:00Z" }, { security: "2026-11-18T13:00:00Z" }];
     expect(age(facts, security_us - 60 * 1e6, { as_of: before })).toBe(true);
@@ -223,7 +223,7 @@ describe("whether a source's document is still fresh", () => {
     expect(age(facts, security_us + 1, { as_of: after })).toBe(false);
   });
 
-  test("with a local hour it is until the clock strikes", () => {
+  test("with a local hour it is fresh until the next hour begins", () => {
     const layers = [{ environmental: 2 * 3_600, security: 2 * 3_600 }];
     expect(age({ environmental: { recipient_local_hour: 12 } }, hour_us - 1, { layers })).toBe(true);
     expect(age({ environmental: { recipient_local_hour: 12 } }, hour_us, { layers })).toBe(false);

@@ -20,7 +20,7 @@ const source: fc.Arbitrary<ContextSource> = fc.record({
   respelled: fc.boolean(),
 }) as fc.Arbitrary<ContextSource>;
 
-test("stored facts come back as they were", () => {
+test("stored facts are read back unchanged", () => {
   fc.assert(
     fc.property(
       fc.array(source, { maxLength: 4 }),

@@ -58,7 +58,7 @@ describe("every listed fact", () => {
   });
 });
 
-describe("values with a rule of their own", () => {
+describe("values with special rules", () => {
   const fact = (category: string, name: string, value: unknown) =>
     codesOf(withFacts({ [category]: { [name]: value } }));
 
@@ -100,7 +100,7 @@ describe("values with a rule of their own", () => {
       "/facts/organizational/pci_network_segmentation not_allowed",
     ]);
   });
-  it("refuses a number that JSON cannot give back", () => {
+  it("refuses a number that JSON cannot represent", () => {
     const document = parsed('{"contract_version":"1","facts":{"entity_state":{"account_balance_usd":1e400}}}');
     expect(codesOf(document)).toEqual(["/facts/entity_state/account_balance_usd wrong_type"]);
   });
@@ -115,7 +115,7 @@ describe("keys", () => {
       }
     },
   );
-  it("a fact listed in one category only is free in the others", () => {
+  it("a fact listed in one category may have any type in others", () => {
     expect(errorsOf(withFacts({ security: { recipient_local_hour: "noon" } }))).toEqual([]);
   });
   it.each(["", "A", "9a", "_a", "a-b", "a.b", "a b", "a\n", "é", `a${"b".repeat(64)}`])("%j is refused", (key) => {
@@ -143,7 +143,7 @@ describe("keys", () => {
     expect(errorsOf(withFacts({ identity: keys(200) }))).toEqual([]);
     expect(codesOf(withFacts({ identity: keys(201) }))).toEqual(["/facts/identity too_many_keys"]);
   });
-  it("pointers are escaped, and a megabyte of key is shortened", () => {
+  it("pointers are escaped, and a key of a megabyte is truncated", () => {
     expect(codesOf(withFacts({ security: { "a/b~c": 1 } }))).toEqual(["/facts/security/a~1b~0c bad_key"]);
     expect(errorsOf(withFacts({ security: { ["x".repeat(1_000_000)]: 1 } }))[0]?.path.length).toBeLessThan(200);
   });
@@ -230,7 +230,7 @@ describe("warnings", () => {
   const warningsOf = (document: unknown) =>
     validateContext(document, now_us).warnings.map((warning) => `${warning.path} ${warning.code}`);
 
-  it("tell of stale categories, times without facts, and keys that are almost listed or listed elsewhere", () => {
+  it("report stale categories, times without facts, and misspelled or misplaced keys", () => {
     const document = {
       ...withFacts({
         security: { promt_injection_detected: true, tls_version: "1.3", own_fact: 1, siem_ref: "x" },
@@ -252,7 +252,7 @@ describe("warnings", () => {
 });
 
 describe("normalizeContext", () => {
-  it("writes states in upper case without touching what it was given", () => {
+  it("writes states in upper case without changing its input", () => {
     const document = withFacts({
       regulatory: { recipient_state: "ca", tcpa: {} },
       environmental: { recipient_state: "NY" },
@@ -264,7 +264,7 @@ describe("normalizeContext", () => {
     );
     expect(document).toEqual(before);
   });
-  it("gives back the same object when there is nothing to change", () => {
+  it("returns the same object if there is nothing to change", () => {
     const document = { contract_version: "1", facts: { environmental: { recipient_state: null } } };
     expect(normalizeContext(document)).toBe(document);
   });

@@ -37,7 +37,7 @@ function fieldRule(field: FactField): [string, FieldRule] {
 }
 
 /** Refused, because a text such as 20260131 may mean something else. */
-const other_forms = "the basic, week and ordinal forms of ISO 8601 are not taken";
+const other_forms = "the basic, week and ordinal forms of ISO 8601 are not accepted";
 
 const keyPattern = new RegExp(fact_key_pattern);
 const usStates: ReadonlySet<string> = new Set(usStateCodes);

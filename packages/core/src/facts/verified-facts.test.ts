@@ -23,7 +23,7 @@ const others = [
 const unproved = of("token", {}, { unproved: { identity: verifiedFacts } });
 const seen = (facts: ReturnType<typeof mergeFacts>) => rawView(facts, (_, reason) => `unknown: ${reason}`).identity;
 
-test("what a token proves wins over every other source, and only that", () => {
+test("facts proved by a token win over every other source", () => {
   const facts = mergeFacts([...others, of("token", { authenticated_agent_id: "proved" })]);
   expect(seen(facts)).toEqual({
     authenticated_agent_id: "proved",
@@ -33,7 +33,7 @@ test("what a token proves wins over every other source, and only that", () => {
   expect(assuranceOf(originOf(facts, "identity", "authenticated_agent_id") ?? { source: "inline" })).toBe("verified");
 });
 
-test("what a token does not prove is unknown, whatever other sources say", () => {
+test("facts not proved by a token are unknown, even if other sources give them", () => {
   expect(seen(mergeFacts([...others, unproved]))).toEqual({
     account_status: "active",
     clearance_status: "cleared",
@@ -41,7 +41,7 @@ test("what a token does not prove is unknown, whatever other sources say", () =>
   });
 });
 
-test("a number that no double holds stays unknown beside a token, unless the token gives the fact", () => {
+test("an inexact number stays unknown unless the token gives the fact", () => {
   const pulled = of("pulled", { delegation_limit_usd: null, authenticated_agent_id: null });
   const inexact = { identity: ["delegation_limit_usd", "authenticated_agent_id"] };
   const token = of("token", { authenticated_agent_id: "proved" });
@@ -52,7 +52,7 @@ test("a number that no double holds stays unknown beside a token, unless the tok
 test.each([
   ["proved", of("token", { authenticated_agent_id: "proved" })],
   ["unproved", unproved],
-])("%s facts are stored as they are, and stay when the action is decided again", (_, token) => {
+])("%s facts are stored unchanged, and stay when the action is decided again", (_, token) => {
   const facts = mergeFacts([...others, token]);
   expect(factsOf(JSON.parse(factsText(facts)))).toEqual(facts);
   const now = factsOfNow(facts, 5, [of("org", { authenticated_agent_id: "stored later" })], 9);

@@ -6,7 +6,7 @@ import { maskedContent, maskingOf } from "./mask.ts";
 
 const shown = (content: object, places: readonly string[] = []) => maskedContent(content, maskingOf(content, places));
 
-test("places of policies and credentials are masked, and where else they are quoted", () => {
+test("places of policies and credentials are masked, and other quotes of them", () => {
   const content = {
     items: [{ id: 1, ssn: "123-45-6789" }],
     pin: { a: "4711-a" },
@@ -21,7 +21,7 @@ test("places of policies and credentials are masked, and where else they are quo
   });
 });
 
-test("of a longer text only the credential is masked; lists below the name of a credential are", () => {
+test("only the credential in a longer text is masked; lists under a credential name are masked entirely", () => {
   expect(shown({ command: "psql postgres://app:hunter2@db", secrets: ["a"], secret: ["b", "c"] })).toEqual({
     command: "psql postgres://app:[masked]@db",
     secrets: ["a"],
@@ -30,7 +30,7 @@ test("of a longer text only the credential is masked; lists below the name of a 
   expect(maskingOf({ a: [{ apiKey: "xyz1" }], b: "DB_PASSWORD=hunter2" }).places).toEqual(["/a/0/apiKey", "/b"]);
 });
 
-test("a mask that an agent writes is no text that is masked elsewhere", () => {
+test("a mask written by an agent is not masked elsewhere", () => {
   const content = { password: "[masked]", secret: "masked", note: "[masked] masked" };
   expect(shown(content)).toEqual({ ...content, secret: "[masked]" });
 });
@@ -38,7 +38,7 @@ test("a mask that an agent writes is no text that is masked elsewhere", () => {
 const word = fc.stringMatching(/^[a-z]{1,8}$/);
 const secret = fc.stringMatching(/^[A-Z0-9]{6,20}$/).map((text) => `Q${text}Z`);
 
-test("no masked value is in what people get of an action, wherever the agent quotes it", () => {
+test("people never see a masked value, even if the agent quotes it elsewhere", () => {
   fc.assert(
     fc.property(fc.array(secret, { minLength: 1, maxLength: 4 }), word, fc.jsonValue(), (secrets, before, other) => {
       const quote = `${before} ${secrets.join("")}${before}${secrets.join(" ")}`;

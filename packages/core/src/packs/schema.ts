@@ -21,7 +21,7 @@ export const packSchema: Schema = {
           pattern: "^[a-z][a-z0-9-]{0,63}$",
         },
         title: {
-          description: "one line for people, with the law's name",
+          description: "one line for readers, with the law's name",
           type: "string",
           minLength: 1,
           maxLength: 256,
@@ -75,9 +75,9 @@ export const packCaseSchema: Schema = {
   properties: {
     rule: { description: "the policy it is about", type: "string", minLength: 1, maxLength: 128 },
     pack: { description: "the pack's name", type: "string", minLength: 1, maxLength: 64 },
-    name: { description: "what the case shows", type: "string", minLength: 1, maxLength: 256 },
+    name: { description: "what the case tests", type: "string", minLength: 1, maxLength: 256 },
     now: { description: "the clock of the case, RFC 3339", type: "string", minLength: 20, maxLength: 40 },
-    intent: { description: "an intent as POST /v1/intents takes it", type: "object" },
+    intent: { description: "an intent as POST /v1/intents accepts it", type: "object" },
     facts: {
       description: "facts by category",
       type: "object",

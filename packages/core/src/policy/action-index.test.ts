@@ -24,7 +24,7 @@ describe("the action index", () => {
     ).toEqual([0, 1, 3, 4, 5]);
   });
 
-  test("asks for every dimension that a policy names", () => {
+  test("checks every dimension that a policy names", () => {
     expect(
       find(
         { actions: ["payment.*"], verbs: ["send_*"], agents: ["agent-1"] },
@@ -35,7 +35,7 @@ describe("the action index", () => {
     ).toEqual([0, 3]);
   });
 
-  test("an exclusion of any kind takes a policy out", () => {
+  test("an exclusion of any kind removes a policy", () => {
     expect(
       find(
         { actions: ["payment.*"], exclude: { actions: ["payment.transfer"] } },
@@ -46,7 +46,7 @@ describe("the action index", () => {
     ).toEqual([3]);
   });
 
-  test("agrees with testing every policy, also when asked again and again", () => {
+  test("agrees with testing every policy, also from the cache", () => {
     const pattern = fc.constantFrom("a", "a.b", "a.*", "a*", "*", "b", "b.c");
     const patterns = fc.option(fc.array(pattern, { maxLength: 2 }), { nil: undefined });
     const plain = fc.record({ actions: patterns, verbs: patterns, agents: patterns });
@@ -78,7 +78,7 @@ describe("the action index", () => {
     );
   });
 
-  test("remembers one list for all actions that the same policies match", () => {
+  test("keeps one list for all actions that the same policies match", () => {
     const index = new ActionIndex([{ actions: ["payment.*"] }, { actions: ["data.*"] }, { exclude: { verbs: ["x"] } }]);
     const list = index.candidates(key);
     expect(list).toEqual([0, 2]);
@@ -88,7 +88,7 @@ describe("the action index", () => {
     expect(index.candidates({ ...key, verb: "x" })).toEqual([0]);
   });
 
-  test("remembers no more than a bounded number of names, whatever they are", () => {
+  test("keeps a limited number of names", () => {
     const index = new ActionIndex([...Array(50).fill({}), { verbs: ["v"], agents: ["a"] }]);
     const heap_bytes = () => {
       collectGarbage();

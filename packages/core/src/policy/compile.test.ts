@@ -3,7 +3,7 @@ import { decide } from "../deciding/decide.ts";
 import { compilePolicySet } from "../deciding/policy-set.ts";
 import { inputOf, policySource } from "../testing/deciding.ts";
 
-test("what an earlier release let through and this one refuses is unknown, and other policies are evaluated", () => {
+test("an expression accepted by an earlier release but refused now is unknown, and other policies are evaluated", () => {
   const stored = policySource({ name: "stored", spec: { effect: "block", when: "false" } });
   const when = `action.verb.matches("(?i)[${"!-\uffff".repeat(60)}]")`;
   const document = { ...stored.document, spec: { ...stored.document.spec, when } };

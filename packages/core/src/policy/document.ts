@@ -34,7 +34,7 @@ export interface EscalationSettings {
   readonly approval_valid_for?: string;
   /** The policy whose panel must approve first. */
   readonly after?: string;
-  /** These reviewers may also approve after this duration. */
+  /** The second tier may also approve after this duration. */
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
   readonly pace?: Pace;
   /** Absent: no grants. */

@@ -23,7 +23,7 @@ const holding = (name: string, escalation: HoldingPolicy["escalation"]): Holding
   ...{ policy_id: `pol_${name}`, name, escalation, approvals_min: 1 },
 });
 
-test("without policies the membrane's terms hold", () => {
+test("without policies the membrane's terms apply", () => {
   const { reviewers, quorum: _, ...terms } = membrane;
   const demands = [{ policy: "membrane.escalation", reviewers, quorum: 1 }];
   expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands, approval_valid_seconds: 86_400 });
@@ -34,13 +34,13 @@ test.each([
   ["the shortest of the policies", [{ approval_valid_for: "8h" }, { approval_valid_for: "3h" }], false, 10_800],
   ["the membrane's, where it holds the action too", [{ approval_valid_for: "8h" }], true, 7_200],
   ["the policy's, where the membrane does not hold the action", [{ approval_valid_for: "8h" }], false, 28_800],
-])("an approval lives as long as %s", (_, policies, membrane_asks, seconds) => {
+])("an approval stays valid as long as %s", (_, policies, membrane_asks, seconds) => {
   const rules = policies.map((escalation, n) => holding(`p${n}`, escalation));
   const terms = mergeTerms({ ...membrane, approval_valid_seconds: 7_200 }, rules, membrane_asks);
   expect(terms.approval_valid_seconds).toBe(seconds);
 });
 
-test("the strictest terms of all policies hold; a policy takes what it leaves out from the membrane", () => {
+test("the strictest terms of all policies apply, with the membrane's terms as defaults", () => {
   const terms = mergeTerms(
     membrane,
     [
@@ -108,7 +108,7 @@ test("a policy waits for another one that holds the action too; in a cycle none 
   expect(waits({ a: "b", b: "a", c: "a" })).toEqual(["a -", "b -", "c a", "membrane.escalation -"]);
 });
 
-test("reviewers keep their votes where the order asks for them, though those of another demand meet it too", () => {
+test("reviewers of an ordered demand vote, even if another demand's reviewers meet it", () => {
   const demand = (policy: string, reviewers: readonly string[], after?: string) => ({
     ...{ policy, reviewers: panel(reviewers), quorum: 1 },
     ...(after === undefined ? {} : { after }),
@@ -121,7 +121,7 @@ test("reviewers keep their votes where the order asks for them, though those of 
   expect(ordered.demands.map(({ met_with }) => met_with)).toEqual([undefined, undefined]);
 });
 
-test("everybody who meets one demand votes, and demands without a common reviewer take an approval each", () => {
+test("reviewers of any demand vote, and demands without a common reviewer need one approval each", () => {
   expect(voters([["user:a"], ["user:b"]])).toEqual([["user:a", "user:b"], 2]);
   expect(voters([["user:a"], ["role:operator"]])).toEqual([["role:operator", "user:a"], 2]);
   expect(voters([["user:a"], ["role:admin"], ["user:b"]], { a: "operator" })).toEqual([
@@ -136,14 +136,14 @@ test("everybody who meets one demand votes, and demands without a common reviewe
   ).toEqual([["user:a", "user:b", "user:c"], 1]);
 });
 
-test("a named user who has the roles that other policies demand votes, and no role does", () => {
+test("a named user with all demanded roles votes, and no role does", () => {
   expect(voters([["user:a"], ["role:reviewer"]])).toEqual([["user:a"], 1]);
   expect(voters([["user:a"], ["role:operator"]], { a: "admin" })).toEqual([["user:a"], 1]);
   expect(voters([["user:a", "role:admin"], ["role:reviewer"]])).toEqual([["role:admin", "user:a"], 1]);
   expect(voters([["user:a"], []])).toEqual([["user:a"], 1]);
 });
 
-test("the reviewers of a demand vote if it takes more of them than the demand of stronger ones", () => {
+test("the reviewers of a demand vote if its quorum is larger than that of a stronger demand", () => {
   const demands = [
     { policy: "strong", reviewers: panel(["role:admin"]), quorum: 1 },
     { policy: "many", reviewers: panel(["role:reviewer"]), quorum: 2 },
@@ -191,7 +191,7 @@ function person([id, role]: readonly [string, Role]): [string, KnownReviewer] {
   return [id, { role, self: id, person: id }];
 }
 
-test("returns what policies demand that hold only the changed action, with the membrane's terms for what they leave out", () => {
+test("returns the demands of policies that hold only the changed action, with the membrane's defaults", () => {
   const policies = Object.entries({
     before: { reviewers: ["role:admin"] },
     large: { reviewers: ["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"], quorum: 2 },
@@ -249,7 +249,7 @@ test("reviewers keep their votes if the second tier of a stronger demand does no
   expect(electorateOf(apart, new Map()).required).toBe(1);
 });
 
-test("a policy takes each member of the pace that it leaves out from the membrane", () => {
+test("each missing member of a policy's pace comes from the membrane", () => {
   const paced = { ...membrane, pace: { min_seconds: 9, reason_from: 5 } };
   const { demands } = mergeTerms(paced, [holding("a", { pace: { min_seconds: 20 } }), holding("b", {})], true);
   expect(demands.map(({ pace }) => pace)).toEqual([

@@ -29,7 +29,7 @@ const { value } = fc.letrec((tie) => ({
     fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),
   ),
 }));
-test("every part of an object stands where it stands in its text of two spaces of indentation", () => {
+test("every part of an object has its place in the text with two spaces of indentation", () => {
   fc.assert(
     fc.property(fc.dictionary(text, value, { maxKeys: 5, noNullPrototype: true }), fc.nat(6), (document, offset) => {
       fc.pre(!JSON.stringify(document).includes('"__proto__"'));
@@ -44,7 +44,7 @@ test("every part of an object stands where it stands in its text of two spaces o
   );
 });
 
-test("what JSON cannot say is refused with its place", () => {
+test("values outside JSON are refused with their place", () => {
   for (const wrong of [{ a: "\0" }, { a: "\ud800" }, JSON.parse('{"a":{"__proto__":1}}') as object]) {
     const { value: read, diagnostics } = locateObject(wrong as Record<string, unknown>);
     expect(diagnostics, JSON.stringify(read)).toMatchObject([{ code: "syntax", line: 2, help: expect.any(String) }]);

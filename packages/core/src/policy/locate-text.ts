@@ -88,13 +88,13 @@ class TextReader {
 
   private readScalar({ value, source }: Scalar, path: string): unknown {
     if (typeof value === "number" && !Number.isFinite(value))
-      return this.refuse(path, "This is not a number that JSON knows.", "Write a finite number.");
+      return this.refuse(path, "JSON has no such number.", "Write a finite number.");
     if (typeof value === "number" && source !== undefined && isRounded(source))
-      return this.refuse(path, "This number has more digits than a number keeps.", "Write it as a text.");
+      return this.refuse(path, "This number has too many digits to be stored exactly.", "Write it as a text.");
     if (typeof value === "string" && /\p{Surrogate}/u.test(value))
-      return this.refuse(path, "Half of a surrogate pair stands in a text.", "Write the whole character.");
+      return this.refuse(path, "A text contains half of a surrogate pair.", "Write the whole character.");
     if (typeof value === "string" && value.includes("\0"))
-      return this.refuse(path, "A NUL character stands in a text.", "Leave it out.");
+      return this.refuse(path, "A text contains a NUL character.", "Leave it out.");
     return value;
   }
 
@@ -103,7 +103,7 @@ class TextReader {
     for (const { key, value } of items) {
       const name = isScalar(key) ? String(key.value) : null;
       if (name === null || name === "__proto__") {
-        this.refuse(path, "This key is not supported.", "Keys are plain texts, and __proto__ is none of them.");
+        this.refuse(path, "This key is not supported.", "A key is a plain text other than __proto__.");
         continue;
       }
       const child = `${path}/${pointerToken(name)}`;
@@ -111,7 +111,7 @@ class TextReader {
       this.nodes.set(child, key as Node);
       this.keys.set(child, key as Node);
       if (Object.hasOwn(record, name))
-        this.refuse(child, `The key ${shown(name)} stands twice.`, "Keep one of the two.", "key");
+        this.refuse(child, `The key ${shown(name)} occurs twice.`, "Keep one of the two.", "key");
       record[name] = this.read(value, child, depth + 1);
     }
     return record;

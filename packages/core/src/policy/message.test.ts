@@ -26,7 +26,7 @@ describe("message templates", () => {
     expect(parseTemplate(template)).toMatchObject({ ok: false, offset: template.indexOf("{{") });
   });
 
-  test("show texts bare and everything else as JSON", () => {
+  test("show texts without quotes and other values as JSON", () => {
     expect([shownValue("a"), shownValue(1.5), shownValue(null), shownValue(["a"]), shownValue(undefined)]).toEqual([
       "a",
       "1.5",

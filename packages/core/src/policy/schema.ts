@@ -71,29 +71,29 @@ const match = {
 };
 
 const policyName: Schema = {
-  description: "a name of lower-case letters, digits, dots, dashes and underscores; it is what reasons show",
+  description: "the name that reasons show: lower-case letters, digits, dots, dashes and underscores",
   type: "string",
   pattern: "^[a-z0-9][a-z0-9._-]{0,127}$",
 };
 
 const metadata: Schema = {
-  description: "what the policy is called and where it comes from",
+  description: "name, description and sources of the policy",
   type: "object",
   required: ["name"],
   additionalProperties: false,
   properties: {
     name: policyName,
-    title: { description: "one line for people", type: "string", minLength: 1, maxLength: 256 },
-    description: { description: "as much as there is to say", type: "string", maxLength: 8_192 },
-    tags: texts("words to find it by", 32, 64),
+    title: { description: "one line for readers", type: "string", minLength: 1, maxLength: 256 },
+    description: { description: "a longer description", type: "string", maxLength: 8_192 },
+    tags: texts("search keywords", 32, 64),
     severity: {
       description: "low, medium, high or critical",
       type: "string",
       enum: ["low", "medium", "high", "critical"],
     },
-    citations: texts("the paragraphs it rests on", 32, 256),
-    effective_from: dateTime("RFC 3339 date-time from which it counts, for example 2026-01-01T00:00:00Z"),
-    effective_until: dateTime("RFC 3339 date-time from which it no longer counts"),
+    citations: texts("the legal sources of the policy", 32, 256),
+    effective_from: dateTime("RFC 3339 date-time from which the policy is in force, for example 2026-01-01T00:00:00Z"),
+    effective_until: dateTime("RFC 3339 date-time at which the policy ends"),
   },
 };
 
@@ -158,7 +158,7 @@ const pace: Schema = {
 };
 
 const escalation: Schema = {
-  description: "who reviews, how many must agree, and until when",
+  description: "reviewers, quorum and time limits",
   type: "object",
   additionalProperties: false,
   properties: {
@@ -171,7 +171,7 @@ const escalation: Schema = {
     },
     timeout: duration("a duration such as 30m, 4h or 2d, 30d at most"),
     on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
-    approval_valid_for: duration("how long an approval lives: a duration such as 30m, 4h or 2d, 30d at most"),
+    approval_valid_for: duration("how long an approval stays valid: a duration such as 30m, 4h or 2d, 30d at most"),
     after: {
       description:
         "the name of another policy, or membrane.escalation: its reviewers approve first, if it holds the action too",
@@ -180,7 +180,8 @@ const escalation: Schema = {
     },
     // biome-ignore lint/suspicious/noThenProperty: the word of the policy language; it is never awaited.
     then: {
-      description: "a second tier: who may approve too, if this policy's approvals are missing after a time",
+      description:
+        "a second tier: further reviewers who can approve if this policy's approvals are missing after a time",
       type: "object",
       required: ["after", "reviewers"],
       additionalProperties: false,
@@ -197,7 +198,7 @@ const escalation: Schema = {
       additionalProperties: false,
       properties: {
         times_max: {
-          description: "the most actions of one grant",
+          description: "the largest number of actions of one grant",
           type: "integer",
           minimum: 1,
           maximum: limits.grant_times_max,
@@ -214,19 +215,19 @@ const escalation: Schema = {
 };
 
 const spec: Schema = {
-  description: "what it matches, when it fires and what it does then",
+  description: "conditions and effects of the policy",
   type: "object",
   required: ["effect"],
   additionalProperties: false,
   properties: {
     match: {
-      description: "which actions it is evaluated for; everything when left out",
+      description: "the actions that it applies to; default: every action",
       type: "object",
       additionalProperties: false,
       properties: {
         ...match,
         exclude: {
-          description: "what it is not evaluated for",
+          description: "the actions that it does not apply to",
           type: "object",
           additionalProperties: false,
           properties: match,
@@ -263,7 +264,7 @@ const spec: Schema = {
       enum: ["fire", "escalate", "block", "skip"],
     },
     risk: {
-      description: "how much risk a firing adds; only the largest of a group counts",
+      description: "the risk that the rule adds when it fires; only the largest of a group counts",
       type: "object",
       required: ["add"],
       additionalProperties: false,
@@ -305,30 +306,32 @@ const spec: Schema = {
       maxLength: limits.policy_message_bytes_max,
     },
     escalation,
-    modify_when: expression("a CEL condition: when the rule fires and this is true, it modifies instead of its effect"),
+    modify_when: expression(
+      "a CEL condition: if it is true when the rule fires, the rule modifies instead of its effect",
+    ),
     modify,
     suppresses: {
-      description: "names of rules of the same pack that stand back when this one fires",
+      description: "names of rules of the same pack that do not vote when this one fires",
       type: "array",
       maxItems: 64,
       uniqueItems: true,
       items: policyName,
     },
-    explain: { description: "false withholds what would have been approved", type: "boolean" },
+    explain: { description: "false: answers do not say what would have been approved", type: "boolean" },
   },
 };
 
 const test: Schema = {
-  description: "one case that runs at every save",
+  description: "one test case, run at every save",
   type: "object",
   required: ["name", "intent", "expect"],
   additionalProperties: false,
   properties: {
-    name: { description: "what the case shows", type: "string", minLength: 1, maxLength: 256 },
-    now: dateTime("the clock of the case; 2026-01-01T12:00:00Z when left out"),
+    name: { description: "what the case tests", type: "string", minLength: 1, maxLength: 256 },
+    now: dateTime("the time of the case; default 2026-01-01T12:00:00Z"),
     mode: { description: "live, shadow or test", type: "string", enum: ["live", "shadow", "test"] },
-    human_reviewed: { description: "whether the service itself has seen a person's review", type: "boolean" },
-    intent: { description: "an intent as POST /v1/intents takes it", type: "object" },
+    human_reviewed: { description: "true if a person reviewed the action in the service", type: "boolean" },
+    intent: { description: "an intent as POST /v1/intents accepts it", type: "object" },
     facts: {
       description: "facts by category",
       type: "object",
@@ -342,7 +345,7 @@ const test: Schema = {
       maxProperties: 6,
     },
     expect: {
-      description: "what must come out; what is left out is not compared",
+      description: "the expected result; omitted fields are not compared",
       type: "object",
       additionalProperties: false,
       properties: {
@@ -377,6 +380,6 @@ export const policySchema: Schema & { readonly $schema: string; readonly title: 
     kind: { description: "the text Policy", type: "string", const: "Policy" },
     metadata,
     spec,
-    tests: { description: "cases beside the policy", type: "array", maxItems: 200, items: test },
+    tests: { description: "test cases of the policy", type: "array", maxItems: 200, items: test },
   },
 };

@@ -13,7 +13,7 @@ function leadsTo(edges: readonly (readonly number[])[], from: number, to: number
   return seen.has(to);
 }
 
-test("nodes are in one component where each leads to the other, and only there", () => {
+test("nodes are in one component exactly if each reaches the other", () => {
   fc.assert(
     fc.property(graph, (edges) => {
       const components = strongComponents(edges);
@@ -25,7 +25,7 @@ test("nodes are in one component where each leads to the other, and only there",
   );
 });
 
-test("long chains and large rings are no deeper than others", () => {
+test("long chains and large rings need no recursion", () => {
   const nodes = 100_000;
   const chain = Array.from({ length: nodes }, (_, node) => (node + 1 < nodes ? [node + 1] : []));
   expect(new Set(strongComponents(chain)).size).toBe(nodes);

@@ -29,7 +29,7 @@ describe("an approval covers", () => {
     expect(covers(approved, equal)).toBe(true);
   });
 
-  test("an equal action where neither declares an impact", () => {
+  test("an equal action if neither declares an impact", () => {
     expect(covers({ agent: { id: "a" } }, { agent: { id: "a" } })).toBe(true);
   });
 
@@ -52,7 +52,7 @@ describe("an approval does not cover", () => {
     expect(covers(approved, equal)).toBe(false);
   });
 
-  test("an exposure where none was declared", () => {
+  test("an exposure if none was declared", () => {
     const equal = { agent: { id: "a" }, estimated_impact: { financial_exposure_usd: 1 } };
     expect(covers({ agent: { id: "a" } }, equal)).toBe(false);
   });

@@ -41,7 +41,7 @@ const blocksOf = (...[policies, present, from]: [TestPolicy[], Present, TestPoli
   return decideAgain(action, asked, present).blocked.map((each) => each.policy);
 };
 
-test("nothing blocks what the same rules held", () => {
+test("the same rules do not block what they held", () => {
   expect(blocksOf([held, capped], now([held, capped]))).toEqual([]);
   expect(blocksOf([held, capped], now([held]))).toEqual([]);
 });
@@ -71,18 +71,18 @@ test.each<[string, Present, string[]]>([
     }),
     ["frozen"],
   ],
-])("%s of now blocks", (_title, present, names) => {
+])("the current %s blocks", (_title, present, names) => {
   expect(blocksOf([held], present)).toEqual(names);
 });
 
-test("a message of now quotes nothing that policies hid when the action was decided", () => {
+test("a current message quotes nothing that policies hid at the first decision", () => {
   const hide = policy("hide", { when: "true", effect: "approve_modified", modify: [{ op: "redact", path: "/to" }] });
   const { action, asked } = decided([held, hide]);
   const [block] = decideAgain(action, asked, now([held, no])).blocked;
   expect(block?.message).toBe("not to [redacted]");
 });
 
-test("where a reviewer changed the action, the changed content counts", () => {
+test("a reviewer's changed content counts", () => {
   const large = policy("large", { when: "params.amount > 45.0", effect: "block" });
   const { action } = decided([held]);
   const change = { op: "replace" as const, path: "/amount", value: 5, policy_id: null };
@@ -91,7 +91,7 @@ test("where a reviewer changed the action, the changed content counts", () => {
   expect(decideAgain(action, less, now([held, no])).blocked).toHaveLength(1);
 });
 
-test("a rule that holds the action now and did not before makes a new demand; a reassignment stood in for others", () => {
+test("a rule that newly holds the action adds a demand, unless a reassignment replaced it", () => {
   const admins = policy("admins", {
     when: "true",
     effect: "escalate",
@@ -113,7 +113,7 @@ test("a rule that holds the action now and did not before makes a new demand; a 
   expect(newDemands(action, asking.demands, []).map((each) => each.policy)).toEqual(["membrane.escalation"]);
 });
 
-test("a rule that asks for more people or for others than the review has counted makes a new demand", () => {
+test("a rule that needs more or other people than the review counted adds a demand", () => {
   const rule = (escalation: object) => policy("held", { when: "true", effect: "escalate", escalation });
   const { action, asked } = decided([rule({ reviewers: ["role:operator"], quorum: 2 })]);
   const demandsBy = (escalation: object) => decideAgain(action, asked, now([rule(escalation)])).demands;

@@ -80,7 +80,7 @@ describe("a review", () => {
     expect(record.resolution).toMatchObject({ outcome: "block", by: "c", comment: "no" });
   });
 
-  test("the agent gets the messages of those who gave the outcome, and nobody's comment", () => {
+  test("the agent gets the messages of the votes behind the outcome, and no comments", () => {
     const tells = (step: ReviewStep, message_to_agent: string) => ({ ...step, message_to_agent }) as ReviewStep;
     const first = after(review(3), tells(approve("a"), "Use the new account."));
     expect(first.record.resolution).toBe(null);
@@ -143,7 +143,7 @@ describe("a review", () => {
     });
   });
 
-  test("says if the submitter's person ruled, whoever ruled before and after", () => {
+  test("records if the submitter's person voted, also among other voters", () => {
     const own = { ...approve("a"), self_reviewed: true } as ReviewStep;
     const states = [
       review(2),
@@ -180,7 +180,7 @@ describe("a review", () => {
       expect(statuses(after(half, by("b", 0)))).toEqual(["met", "met", "open"]);
     });
 
-    test("a block waits for nobody", () => {
+    test("a block never waits", () => {
       const blocked = after(ordered, { ...block("d"), meets: [2] } as ReviewStep);
       expect(blocked.record.resolution).toMatchObject({ outcome: "block", by: "d" });
     });
@@ -203,7 +203,7 @@ describe("a review", () => {
     expect(after(first, block("a")).record.resolution?.outcome).toBe("block");
   });
 
-  test("an approval that another one replaces, or that policies overtake, counts for no demand any more", () => {
+  test("a replaced or overtaken approval counts for no demand", () => {
     const apart = { ...review(), demands: [anybody, { ...anybody, policy: "b" }] };
     const first = after(apart, approve("a", less, 1, [0]));
     expect(after(first, approve("a", less, 1, [1])).demands.map(({ approved_by }) => approved_by)).toEqual([[], ["a"]]);
@@ -212,14 +212,14 @@ describe("a review", () => {
     expect(again.record.status).toBe("pending");
   });
 
-  test("approvals of different actions are not added up; who stood alone may change their mind", () => {
+  test("approvals of different rulings are not added up; a single approver may change the vote", () => {
     const first = after(review(2), approve("a", less));
     expect(stepReview(first, approve("b"))).toEqual({ kind: "refused", because: "disagrees" });
     const { record } = after(first, approve("a"), approve("b"));
     expect(record).toMatchObject({ status: "decided", resolution: { outcome: "approve", modifications: [] } });
   });
 
-  test("approvals that policies have overtaken end with the first of something else, and count for the same", () => {
+  test("overtaken approvals end with the first approval of another ruling, and count for the same ruling", () => {
     const two = after(review(3), approve("a", less), approve("b", less));
     const again = after(two, { ...approve("c"), overtaken: true } as ReviewStep);
     expect(again.record).toMatchObject({ status: "pending", quorum: { approvals: 1 }, votes: [{ reviewer: "c" }] });
@@ -228,7 +228,7 @@ describe("a review", () => {
     expect(after(two, { ...block("c"), overtaken: true } as ReviewStep).record.votes).toHaveLength(3);
   });
 
-  test("what policies keep from people by now is told no more, in whatever of the record it stands", () => {
+  test("texts that policies hide now are redacted everywhere in the record", () => {
     const held = review(2);
     const action = { ...held.record.action, target: { identifier: "to Ann Ox" }, summary: "Ann Ox asks" };
     const told = { ...held, record: { ...held.record, reason: "For Ann Ox", action } };
@@ -244,18 +244,18 @@ describe("a review", () => {
     expect(record.action.verb).toBe(action.verb);
   });
 
-  test.each(["block", "approve"] as const)("time over ends it as on_timeout says: %s", (on_timeout) => {
+  test.each(["block", "approve"] as const)("the timeout ends it as on_timeout says: %s", (on_timeout) => {
     const step: ReviewStep = { kind: "time_over", ruling: plain, at: at(30) };
     const { record } = after(review(1, on_timeout), step);
     expect(record).toMatchObject({ status: "timed_out", resolution: { outcome: on_timeout, by: null } });
   });
 
-  test("time over approves nothing where that is not allowed any more, and the record says so", () => {
+  test("the timeout blocks if approval is no longer allowed, and the record says so", () => {
     const { record, ruling } = after(review(1, "approve"), { kind: "time_over", ruling: null, at: at(30) });
     expect([record.on_timeout, record.resolution?.outcome, ruling]).toEqual(["block", "block", null]);
   });
 
-  test("at expires_at votes lose and the time limit wins; a microsecond before it is the other way round", () => {
+  test("at expires_at the timeout wins over votes; a microsecond before, votes win", () => {
     const early = "2026-11-21T10:00:29.999999Z";
     expect(stepReview(review(), approve("a", plain, 30))).toEqual({ kind: "refused", because: "closed" });
     expect(stepReview(review(), { ...approve("a"), at: early }).kind).toBe("moved");
@@ -263,7 +263,7 @@ describe("a review", () => {
     expect(stepReview(review(), step)).toEqual({ kind: "refused", because: "early" });
   });
 
-  test("handing it to others changes neither votes nor time limit", () => {
+  test("a reassignment changes neither votes nor timeout", () => {
     const before = after(review(2), approve("a"));
     const reviewers = [{ type: "user" as const, id: "usr_1" }];
     const { record } = after(before, { kind: "reassign", reviewers, at: at(2) });
@@ -274,7 +274,7 @@ describe("a review", () => {
     expect({ ...record, panels: before.record.panels }).toEqual({ ...before.record, reviewers });
   });
 
-  test("handing it to others makes them the only demand, for as many approvals as it took before", () => {
+  test("a reassignment makes one demand with the same number of approvals", () => {
     const held = review(2);
     const apart = { ...held, demands: [anybody, { ...anybody, policy: "b" }] };
     const reviewers = [{ type: "user" as const, id: "usr_1" }];
@@ -289,7 +289,7 @@ describe("a review", () => {
     expect(after(handed, approve("usr_1")).record.status).toBe("decided");
   });
 
-  test("whatever happens in whatever order, a closed review never moves and its outcome has its reason", () => {
+  test("for any order of steps, a closed review never changes and its outcome has a reason", () => {
     const person = fc.constantFrom("a", "b", "c");
     const second = fc.integer({ min: 0, max: 40 });
     const steps: fc.Arbitrary<ReviewStep> = fc.oneof(
@@ -322,7 +322,7 @@ describe("a review", () => {
   });
 });
 
-test("two votes that turn out to be of one person count once, in the record and in each panel", () => {
+test("two votes of one person count once, in the record and in each panel", () => {
   const names = new Map([
     ["key_1", "ann"],
     ["key_2", "ann"],
@@ -339,7 +339,7 @@ test("two votes that turn out to be of one person count once, in the record and 
   expect(after(again, approve("zoe")).record.status).toBe("decided");
 });
 
-test("what a panel knows of an approval stays with it under another name", () => {
+test("a renamed approval keeps its details in the panel", () => {
   const carried = (person: string) => [{ person, demand: { reviewers: [], in_place_of: { [person]: "cas" } } }];
   const known = (person: string) => ({
     ...{ approved_by: [person], parties: [person], needs_second: [person] },

@@ -16,7 +16,7 @@ function terms(policies: readonly TestPolicy[], given: TestCase = {}) {
   return grantTerms(decide(input).content.reasons, input);
 }
 
-describe("what a grant takes", () => {
+describe("the terms of a grant", () => {
   test("has the smallest limits of the rules that hold the action", () => {
     const small = held("b", { grants: { times_max: 2, hours_max: 48 } });
     expect(terms([held("a"), small])).toMatchObject({ kind: "allowed", times_max: 2, hours_max: 24 });
@@ -72,7 +72,7 @@ describe("the scope of a grant", () => {
     (amount) => expect(isInScope(scope, intent, [{ amount }])).toBe(false),
   );
 
-  test("covers an amount up to the bound, in what was submitted and in what policies make of it", () => {
+  test("covers an amount up to the bound, as submitted and as modified", () => {
     expect(isInScope(scope, intent, [{ amount: 500 }])).toBe(true);
     expect(isInScope(scope, intent, [{ amount: 500 }, { amount: 501 }])).toBe(false);
     expect(isInScope(scope, intent, [null])).toBe(false);
@@ -88,7 +88,7 @@ describe("the scope of a grant", () => {
     (other) => expect(isInScope({ ...scope, ...other }, intent, [{ amount: 1 }])).toBe(false),
   );
 
-  test("is told with what it leaves free", () => {
+  test("is described with what it leaves open", () => {
     expect(grantText({ ...scope, target: "acme" }, 3)).toBe(
       "The agent bot may run pay if the target is acme and /amount is at most 500, 3 times. " +
         "Free: the session, all other parameters.",
@@ -96,7 +96,7 @@ describe("the scope of a grant", () => {
   });
 });
 
-test("a grant never covers a blocked action, nor one that something else holds, nor one outside of its scope", () => {
+test("a grant never covers an action that is blocked, held otherwise, or outside its scope", () => {
   const granted = held("granted", { grants }, { when: "params.amount > 10.0" });
   const unnamed = held("other", {}, { when: "params.kind == 'other'" });
   const block: TestPolicy = { name: "block", spec: { when: "params.kind == 'block'", effect: "block" } };

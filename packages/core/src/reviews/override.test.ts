@@ -15,7 +15,7 @@ function terms(policies: readonly TestPolicy[], given: TestCase = {}) {
   return overrideTerms(decide(input).content.reasons, input.policySet, input.membrane.escalation);
 }
 
-describe("what an override takes", () => {
+describe("the requirements of an override", () => {
   test("one person, unless a policy asks for two", () => {
     expect(terms([rule("a", "block"), rule("b", "escalate", "reviewer")])).toEqual({
       kind: "allowed",
@@ -27,14 +27,14 @@ describe("what an override takes", () => {
     expect(terms([rule("a", "block"), rule("b", "block", "two_person")])).toMatchObject({ kind: "allowed", people: 2 });
   });
 
-  test("nobody may where a policy says never, and it is named", () => {
+  test("is forbidden by a policy with never, which is named", () => {
     expect(terms([rule("a", "block", "two_person"), rule("b", "block", "never")])).toEqual({
       kind: "forbidden",
       policies: ["b"],
     });
   });
 
-  test("is for those whom a policy that holds the action names, and for two of them where it asks for several", () => {
+  test("needs reviewers of the holding policies, and two of them if a policy needs several", () => {
     const held = (escalation: object): TestPolicy => ({
       name: "h",
       spec: { when: "true", effect: "escalate", escalation },
@@ -52,7 +52,7 @@ describe("what an override takes", () => {
     expect(terms([rule("a", "block"), blocking])).toMatchObject({ people: 1, demands: [] });
   });
 
-  test("is for the membrane's reviewers too where the membrane holds or blocks the action itself", () => {
+  test("needs reviewers of the membrane if the membrane holds or blocks the action", () => {
     const escalation = { timeout_seconds: 60, on_timeout: "block" as const, reviewers: [admin], quorum: 2 };
     const demands = [{ policy: "membrane.escalation", reviewers: [admin], quorum: 2 }];
     for (const default_verdict of ["escalate", "block"] as const)
@@ -67,7 +67,7 @@ describe("what an override takes", () => {
     });
   });
 
-  test("what it lifts makes the next retry approved, the membrane's own say included", () => {
+  test("cancels everything that stops the next retry, including the membrane's votes", () => {
     const membrane = { default_verdict: "block" as const, thresholds: { escalate_at: 0.1, block_at: 0.2 } };
     const policies = [
       { name: "a", spec: { when: "true", effect: "block", risk: { add: 0.9 } } },
@@ -79,7 +79,7 @@ describe("what an override takes", () => {
     expect(decide(inputOf(policies, { membrane, overrides })).content.verdict).toBe("approve");
   });
 
-  describe("also where a block stands beside what is modified", () => {
+  describe("with a block and a modification", () => {
     const modifying = {
       name: "m",
       spec: { when: "true", effect: "approve_modified", modify: [{ op: "set", path: "/channel", value: "'sms'" }] },
@@ -109,7 +109,7 @@ describe("what an override takes", () => {
       expect(content).toMatchObject({ verdict: "approve_modified", modified_content: { channel: expect.anything() } });
     });
 
-    test("and nobody lifts it where what blocks the modified action says never", () => {
+    test("nobody may override if the policy that blocks the modified action says never", () => {
       const never = { name: "c", spec: { when: on_sms, effect: "block", override: "never" } };
       expect(terms([rule("b", "block"), modifying, never])).toEqual({ kind: "forbidden", policies: ["c"] });
     });

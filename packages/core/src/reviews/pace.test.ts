@@ -30,7 +30,7 @@ test.each<[shown: number | null, approvals: number, because: string[] | null]>([
   if (judged !== null) expect(judged.places).toEqual([1]);
 });
 
-test("only the pace of demands that the approval counts for is asked", () => {
+test("only the pace of demands that the approval counts for matters", () => {
   expect(judgePace([demand(), demand({ min_seconds: 5 })], [0], measured(null, 1))).toBe(null);
 });
 
@@ -41,6 +41,6 @@ test.each([
   ["ok", false],
   ["yes", true],
   [" 4 2 a ", true],
-])("whether %j is a reason: %s", (text, is) => {
+])("%j is a reason: %s", (text, is) => {
   expect(isReason(text)).toBe(is);
 });

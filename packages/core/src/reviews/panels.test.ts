@@ -9,7 +9,7 @@ const demand = (policy: string, rest: Partial<CountedDemand> = {}): CountedDeman
   ...rest,
 });
 
-test("a panel says whose rule it is, what it asks for, and who has approved", () => {
+test("a panel shows its rule, its terms and its approvals", () => {
   const wires = demand("wires", { policy_id: "pol_1", reviewers: [role("admin")], quorum: 2, approved_by: ["usr_1"] });
   expect(panelsOf([wires, demand("membrane.escalation"), demand("escalation.reassigned")], end)).toMatchObject([
     {

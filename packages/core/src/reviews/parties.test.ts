@@ -40,7 +40,7 @@ describe("the parties of an action", () => {
     expect(isParty("ben", party, content)).toBe(false);
   });
 
-  test("are none if nothing names them, and empty names name nobody", () => {
+  test("are empty without names, and empty names do not count", () => {
     expect(partyNames(intent(" "), catalogue(), [{ payee: "ben" }]).size).toBe(0);
     expect(partyNames({ ...intent(), action: { verb: "other" } }, catalogue("payee"), [{ payee: "ben" }]).size).toBe(0);
   });

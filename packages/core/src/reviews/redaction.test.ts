@@ -5,7 +5,7 @@ import { hiddenPlaces, hiddenTextsInAction, hiddenTextsInChange, redactedRemark 
 const redacting = (path: string) => ({ op: "replace" as const, path, value: "[redacted]", policy_id: "pol_1" });
 const own = (path: string, value: unknown) => ({ op: "replace" as const, path, value, policy_id: null });
 
-test("hides what policies hid when they decided and of the changed action, and nothing that a reviewer set", () => {
+test("hides what policies hid in the submitted and changed action, and nothing that a reviewer set", () => {
   const decision = { modifications: [redacting("/a"), { ...redacting("/limit"), value: 5 }] };
   const resolution = {
     modifications: [{ op: "remove" as const, path: "/b", policy_id: "pol_1" }, own("/c", "[redacted]")],
@@ -26,7 +26,7 @@ test("finds texts hidden in 20,000 places of an action, beside as many places th
   expect(redactedRemark("of value 000007 and value 7", hidden)).toBe("of [redacted] and value 7");
 });
 
-test("hides what policies take out of an approved change, and nothing of it without a change", () => {
+test("hides what policies remove from an approved change, and nothing without a change", () => {
   const wanted_content = { to: "Ann Miller", amount: 5, note: "for Ann" };
   const ruling: Ruling = {
     outcome: "approve_modified",
@@ -39,7 +39,7 @@ test("hides what policies take out of an approved change, and nothing of it with
   expect([hiddenTextsInChange(unchanged), hiddenTextsInChange(null)]).toEqual([[], []]);
 });
 
-test("a remark that grows by its marks is cut to the limit of remarks", () => {
+test("a remark that grows by redaction is cut to the limit", () => {
   const remark = "abcd ".repeat(800);
   expect(redactedRemark(remark, ["abcd"]).length).toBe(4_000);
 });

@@ -30,7 +30,7 @@ function decided(policies: readonly TestPolicy[], content: Record<string, unknow
   return { action, rules };
 }
 
-/** These rules, at the time of the decision. */
+/** The given rules, at the time of the decision. */
 const by = (rules: RulesInForce): Present => ({
   rules,
   now_us: parseTimestampUs(noon) ?? 0,
@@ -69,7 +69,7 @@ const change = (...modifications: NonNullable<RulingInput["modifications"]>): Ru
 });
 
 describe("a ruling", () => {
-  test("without a change is what policies asked for, and needs no rules", () => {
+  test("without a change has the policies' changes, and needs no rules", () => {
     const nobody: RulesInForce = { membrane: () => undefined };
     const none = { hidden: [], demands: [], repeats_redacted: false, overtaken: false };
     const { action } = decided([held]);
@@ -80,7 +80,7 @@ describe("a ruling", () => {
     expect(asked.ruling).toMatchObject({ outcome: "approve_modified", modified_content: { note: "seen" } });
   });
 
-  test("with a change lets through the reviewer's change and what policies change on top", () => {
+  test("with a change contains the reviewer's and the policies' changes", () => {
     const { action } = decided([held]);
     const { ruling } = proposedBy(action, rulesOf([held, noted]), change(less));
     expect(ruling).toEqual({
@@ -95,7 +95,7 @@ describe("a ruling", () => {
     expect(reviewersChanges(ruling)).toEqual([less]);
   });
 
-  test("names what only the changed action is held for: which policy, who, and how many", () => {
+  test("lists the demands that only the changed action has", () => {
     const { action } = decided([held]);
     const escalation = { reviewers: ["role:admin"], quorum: 2 };
     const small = policy("small", { when: "params.amount < 10.0", effect: "escalate", escalation });
@@ -139,7 +139,7 @@ describe("a change that keeps a rule from being evaluated", () => {
     }
   });
 
-  test("is refused in an entry of a list, and by what the rule requires", () => {
+  test("is refused in a list entry, and for require", () => {
     const entries = decided([held, nested], { items: [{ amount: 5 }] });
     const more = change({ op: "add", path: "/items/-", value: { amount: "9999999" } });
     expect(workOut(entries.action, entries.rules, more)).toMatchObject({ because: "blocked" });
@@ -153,7 +153,7 @@ describe("a change that keeps a rule from being evaluated", () => {
     expect(proposedBy(action, rules, to(7)).ruling?.modified_content).toMatchObject({ amount: 7 });
   });
 
-  test("overtakes the approvals of others, if the rule is new", () => {
+  test("makes the approvals of others obsolete if the rule is new", () => {
     const { action, rules } = decided([held], { amount: 50, to: 7 });
     const { ruling } = proposedBy(action, rules, change({ op: "remove", path: "/amount" }));
     const now = rulesOf([held, limit("escalate")]);
@@ -211,13 +211,13 @@ describe("a redacted change that others approved", () => {
     expect(second.ruling?.modifications).toEqual(first.ruling?.modifications);
   });
 
-  test("is a change of the reviewer's own where no other vote shows it", () => {
+  test("is the reviewer's own change if no other vote shows it", () => {
     const own = proposedBy(action, rules, change(...shown));
     expect(own.repeats_redacted).toBe(false);
     expect(own.ruling?.wanted_content).toEqual({ amount: 50, to: "[redacted]" });
   });
 
-  test("is overtaken once policies let something else through", () => {
+  test("is overtaken if policies now give another ruling", () => {
     const now = rulesOf([held]);
     expect(proposedBy(action, now, change(...shown), review(first.ruling))).toMatchObject({
       repeats_redacted: true,
@@ -244,7 +244,7 @@ describe("the time limit", () => {
     },
   });
 
-  test("lets through what policies asked for while the rules in force still do", () => {
+  test("approves what policies asked for if the current rules still do", () => {
     const { action } = decided([held, noted]);
     expect(timeOutRuling(action, by(approving([held, noted])))?.modified_content).toMatchObject({ note: "seen" });
     expect(timeOutRuling(action, by(approving([noted])))?.modified_content).toMatchObject({ note: "seen" });

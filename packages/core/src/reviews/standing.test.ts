@@ -66,7 +66,7 @@ describe("whether a person is among reviewers", () => {
 });
 
 describe("approvals of people who may not vote any more", () => {
-  test("leave each panel that does not take the person any more, and the record says why and where", () => {
+  test("are removed from each panel that no longer accepts the person, and the record says why", () => {
     const review = reviewOf(
       demand(),
       demand({ policy: "q", reviewers: [role("admin")], quorum: 1, approved_by: ["ann"] }),
@@ -86,7 +86,7 @@ describe("approvals of people who may not vote any more", () => {
     expect(review.record.votes[0]?.lapsed).toEqual({ because: "removed", panels: ["p"] });
   });
 
-  test("need no second person any more if they were too fast, and can open a second tier", () => {
+  test("no longer need a second person if they were too fast, and can open a second tier", () => {
     const tier = { after_seconds: 60, reviewers: [role("operator")] };
     const fast = demand({ needs_second: ["ann"], tier, tier_left_us: 60_000_000, approved_by: ["ann", "ben", "cas"] });
     const before = reviewOf(fast);
@@ -103,7 +103,7 @@ describe("approvals of people who may not vote any more", () => {
     expect(withoutLapsed(review, standing({ ...account("ann"), ...account("ben") })).review).toBe(review);
   });
 
-  test("in place of an absent person count while the absence holds and the absent person may vote", () => {
+  test("for an absent person count during the absence if the absent person may vote", () => {
     const named = demand({ reviewers: [user("ann")], approved_by: ["ben"], in_place_of: { ben: "ann" } });
     const absences = new Map([["ben", ["ann"]]]);
     const both = { ...account("ann"), ...account("ben") };
@@ -122,14 +122,14 @@ describe("a demand", () => {
     expect(isMet(demand({ approved_by }))).toBe(true);
   });
 
-  test("that needs a second person is not met by a delegate beside the absent person", () => {
+  test("that needs a second person is not met by a delegate and the absent person", () => {
     const fast = { quorum: 1, needs_second: ["ben"] };
     expect(isMet(demand({ ...fast, in_place_of: { ben: "ann" } }))).toBe(false);
     expect(isMet(demand(fast))).toBe(true);
     expect(isMet(demand({ ...fast, approved_by: ["ben"] }))).toBe(false);
   });
 
-  test("is never met by parties alone, however many they are", () => {
+  test("is never met by parties alone", () => {
     expect(isMet(demand({ parties: ["ann", "ben"] }))).toBe(false);
     expect(isMet(demand({ parties: ["ann"] }))).toBe(true);
   });

@@ -51,7 +51,7 @@ describe("a second tier", () => {
     for (const each of [met, closed]) expect(openTiers(each, at("10:59:00")).record.reviewers).toEqual([role("admin")]);
   });
 
-  test("is left out if it would open at or after the end of the review", () => {
+  test("is omitted if it would open at or after the end of the review", () => {
     expect(review([wires], at("10:30:00")).record.panels[0]?.tier).toBe(undefined);
     expect(review([wires], at("10:30:01")).record.panels[0]?.tier).toBeDefined();
   });

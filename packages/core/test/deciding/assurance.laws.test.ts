@@ -104,7 +104,7 @@ describe("laws of assurance", () => {
     );
   });
 
-  test("a membrane or policy that asks for more assurance never loosens a verdict to an approval", () => {
+  test("requiring more assurance never turns a verdict into an approval", () => {
     fc.assert(
       fc.property(
         policies,
@@ -129,7 +129,7 @@ describe("laws of assurance", () => {
     );
   });
 
-  test("facts stored for another spelling of an id never loosen a verdict, and never decide one for the better", () => {
+  test("facts stored for another spelling of an id never loosen a verdict", () => {
     fc.assert(
       fc.property(policies, situation, source, (given, on, { facts }) => {
         const respelled = { source: "agent" as const, facts, respelled: true };

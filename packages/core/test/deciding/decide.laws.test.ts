@@ -152,7 +152,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("what is let through is modified exactly where the verdict says so, and holds nothing that a modifying rule hides", () => {
+  test("an approved action is modified exactly if the verdict says so, and contains nothing that a rule hides", () => {
     fc.assert(
       fc.property(policies(anySpec), situation, (given, on) => {
         const input = inputOf(given, on);
@@ -172,7 +172,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("what is let through modified stops no rule, and no rule asks for a change of it that was not made", () => {
+  test("no rule stops an approved modified action or asks for a further change", () => {
     const on_params = fc.constantFrom(
       ...["true", "has(params.x) && params.x > 4", "has(params.x) && params.x < 3", "has(params.y)", "!has(params.y)"],
     );
@@ -206,7 +206,7 @@ describe("laws of deciding", () => {
     expect(let_through).toBeGreaterThanOrEqual(Math.floor(runs(20) / 2));
   });
 
-  test("nor does it by using up the budget of the others, where nothing is modified", () => {
+  test("a block policy never loosens a verdict by using up the budget, without modifications", () => {
     const plainSpec = spec(["block", "escalate", "none"], ["fire", "escalate", "block", "skip"], true);
     const budget = fc.integer({ min: 0, max: 60 });
     fc.assert(
@@ -250,7 +250,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("removing a fact never turns a block into an approval, where no policy asks for absence or skips unknowns", () => {
+  test("removing a fact never turns a block into an approval, if no policy tests absence or skips unknowns", () => {
     fc.assert(
       fc.property(policies(failSafeSpec), situation, fc.nat(), (given, on, pick) => {
         const safe = { ...on, membrane: { ...on.membrane, thresholds: { escalate_at: null, block_at: null } } };
@@ -268,7 +268,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("a stale fact never loosens more than a missing or a fresh one, also where a rule silences another", () => {
+  test("a stale fact never loosens more than a missing or a fresh one, also with suppressions", () => {
     const silencing = fc.tuple(spec(["none"], ["fire", "skip"], false), spec(["block"], ["fire", "skip"], false));
     const at = (stale: readonly string[]) =>
       Object.fromEntries(categories.map((name) => [name, stale.includes(name) ? "2026-10-01T00:00:00Z" : noon]));
@@ -286,7 +286,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("whatever JSON an intent carries, there is a decision that JSON can hold", () => {
+  test("any JSON intent gives a decision that JSON can represent", () => {
     // JSON.parse can return -0, which JSON.stringify does not preserve.
     const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     const content = fc.dictionary(fc.constantFrom("x", "y", "constructor", "toString", "human_reviewed"), json);
@@ -303,7 +303,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("nothing that is decided on is changed", () => {
+  test("a decision never mutates its input", () => {
     fc.assert(
       fc.property(policies(anySpec), situation, (given, on) => {
         const input = inputOf(given, on);
@@ -328,7 +328,7 @@ describe("laws of deciding", () => {
     );
   });
 
-  test("the hash of a policy set depends on what is in it and on nothing else", () => {
+  test("the hash of a policy set depends only on its content", () => {
     const [a, b] = ["a", "b"].map((name) => policySource({ name, spec: { when: "true", effect: "block" } }));
     if (a === undefined || b === undefined) throw new Error("no policies");
     const hash = (...all: (typeof a)[]): string => compilePolicySet({ policies: all, version: 1 }).sha256;

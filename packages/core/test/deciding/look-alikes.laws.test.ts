@@ -115,7 +115,7 @@ const asked = action.chain((known) =>
   }),
 );
 
-test("replacing letters or separators of a known name by look-alikes never lets an action through that is stopped", () => {
+test("replacing letters or separators of a known name by look-alikes never releases a stopped action", () => {
   const stopped = { known: 0, alike: 0 };
   fc.assert(
     fc.property(policies, membrane, asked, (rules, settings, { known, verb, agent, identifier }) => {

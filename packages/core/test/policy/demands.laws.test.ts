@@ -78,7 +78,7 @@ interface Circumstances {
   readonly absence: { readonly absent: string; readonly delegate: string } | null;
 }
 
-/** These people approve until nothing changes. */
+/** Lets people approve until nothing changes. */
 function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, absence, at }: Circumstances): Review {
   const absentIn = (reviewers: readonly Reviewer[], person: string): string | undefined =>
     absence?.delegate === person && reviewers.some(({ type, id }) => type === "user" && id === absence.absent)
@@ -160,7 +160,7 @@ function canPass(
   return approvedBy(voters, decided.escalation, circumstances).record.status === "decided";
 }
 
-test("a further escalating or blocking rule never lets fewer or weaker people decide, and shortens no time until an approval", () => {
+test("a further rule never reduces the number or rank of deciding people, and never shortens the time until an approval", () => {
   const voters = fc.shuffledSubarray([...people.keys()]);
   const person = fc.constantFrom(...people.keys());
   const circumstances = fc.record({

@@ -133,7 +133,7 @@ describe.each(wrong)("%s", (_, code, snippet, more) => {
   });
 });
 
-test("text that is no document has a place and a help line too", () => {
+test("a text that is no document also has a place and a help line", () => {
   for (const text of [
     "",
     "a: [",
@@ -152,7 +152,7 @@ test("text that is no document has a place and a help line too", () => {
   }
 });
 
-test("all codes of the list have been seen", () => {
+test("every listed code was seen", () => {
   const seen = new Set(wrong.map(([, code]) => code));
   // Warnings, and findings that only a service adds.
   const others = ["unguarded", "constant", "test_failed", "too_many_keys"];

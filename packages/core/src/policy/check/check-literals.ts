@@ -56,5 +56,5 @@ export function inexactNumbers(source: string): OddLiteral[] {
     .sort((a, b) => a.start - b.start);
 }
 
-const inexact_message = "This number has more digits than a number keeps, so no parameter or fact equals it.";
+const inexact_message = "This number cannot be stored exactly, so no parameter or fact equals it.";
 const inexact_help = "Write at most 15 digits, or let the parameter be a text and compare it with a text.";

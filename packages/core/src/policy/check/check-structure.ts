@@ -152,7 +152,7 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
       "/spec/message",
       "too_long",
       `The text has ${bytes} bytes in UTF-8; at most ${limits.policy_message_bytes_max} are allowed.`,
-      "Say it shorter: a link can lead to the rest.",
+      "Shorten it, and link to the rest.",
     );
   }
   const names = new Set<string>();
@@ -161,7 +161,7 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
       report(
         `/spec/variables/${index}/name`,
         "not_allowed",
-        `The variable ${variable.name} stands twice.`,
+        `The variable ${variable.name} occurs twice.`,
         "Rename one of the two.",
       );
     names.add(variable.name);
@@ -244,7 +244,7 @@ function checkTests({ tests }: PolicyDocument, located: Located, findings: Findi
     }
     for (const [name, time] of Object.entries(test.as_of ?? {}))
       checkTime(time, `${path}/as_of/${pointerToken(name)}`, report);
-    const help = "Write the intent as POST /v1/intents takes it.";
+    const help = "Write the intent as POST /v1/intents accepts it.";
     checkPart({ value: test.intent, path: `${path}/intent`, located, findings, help }, intentSchema);
   }
 }

@@ -15,7 +15,7 @@ function marked(text: string): { text: string; line: number; column: number } {
 }
 
 describe("checking a policy", () => {
-  test("a right document has no diagnostics, in YAML, JSON and as an object", () => {
+  test("a valid document has no diagnostics, in YAML, JSON and as an object", () => {
     const document = {
       apiVersion: "countersign/v1",
       kind: "Policy",
@@ -51,14 +51,14 @@ describe("checking a policy", () => {
     "[1, 2].exists(x, x == params.a)",
     "params.a == {'b': 1}",
     "`a`",
-  ])("an expression that YAML reads otherwise is refused with how to write it: %s", (when) => {
+  ])("an expression that YAML misreads is refused with help: %s", (when) => {
     const [first, second] = check(`  when: ${when}\n  effect: block`).diagnostics;
     expect([first?.line, second]).toEqual([5, undefined]);
     expect(first?.help).toContain("in single quotes, or on its own line below |-.");
     if (when !== "`a`") expect(check(`  when: |-\n    ${when}\n  effect: block`).diagnostics).toEqual([]);
   });
 
-  test("the place of an expression is exact wherever white space stands in the document", () => {
+  test("the place of an expression is exact for any white space", () => {
     const gap = fc.constantFrom(" ", "  ", "\n      ");
     fc.assert(
       fc.property(fc.array(gap, { minLength: 3, maxLength: 3 }), fc.constantFrom("", '"', "'"), ([a, b, c], quote) => {
@@ -70,7 +70,7 @@ describe("checking a policy", () => {
     );
   });
 
-  test("all problems come at once, in the order of the document", () => {
+  test("all problems are reported at once, in document order", () => {
     const found = check("  when: parms.a > 1\n  require: fact.x\n  risk: {add: \"'a'\"}\n  effect: block");
     expect(found.diagnostics.map(({ path }) => path)).toEqual(["/spec/when", "/spec/require", "/spec/risk/add"]);
     expect(found.document).toBeNull();
@@ -281,7 +281,7 @@ describe("checking a policy", () => {
     expect(diagnostics).toMatchObject([{ path: "/spec/message", code: "too_long" }]);
   });
 
-  test("any text at all gives diagnostics or a document, and never throws", () => {
+  test("any text gives diagnostics or a document, and never throws", () => {
     const word = fc.constantFrom(
       "spec",
       ":",
@@ -321,7 +321,7 @@ describe("checking a policy", () => {
     );
   });
 
-  test("wherever a document is broken, every diagnostic stands at a place of its text and has a help line", () => {
+  test("every diagnostic of a broken document has a place and a help line", () => {
     const right = `${head}spec:\n  match:\n    actions:\n      - payment.transfer\n  variables:\n    - {name: v, expr: params.a}\n  when: |-\n    vars.v > 1 &&\n    action.verb == "x"\n  effect: block\n  message: "is {{vars.v}}"\ntests:\n  - {name: t, intent: {agent: {id: a}, action: {verb: v}}, expect: {verdict: approve}}\n`;
     expect(checkPolicy(right).diagnostics).toEqual([]);
     const junk = fc.constantFrom(
@@ -379,7 +379,7 @@ describe("checking a policy", () => {
     ]);
   });
 
-  test("a fact of one's own whose name is close to a listed one is accepted and warned of", () => {
+  test("an own fact with a name close to a listed one gives a warning", () => {
     const warnings = (when: string) =>
       checkPolicy(`${head}spec: {when: '${when}', effect: block, on_unknown: skip}`).warnings;
     expect(warnings("facts.security.prompt_injection_detcted == true")).toMatchObject([

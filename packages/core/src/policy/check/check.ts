@@ -83,7 +83,7 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   if (dead !== null) errors.add(() => diagnose(located, "/spec/escalation/grants", { code: "not_allowed", ...dead }));
   const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
-    const help = "An expression in a message stands between {{ and }}.";
+    const help = "Write an expression in a message between {{ and }}.";
     const finding = { code: "syntax", message: template.message, help };
     errors.add(() => diagnose(located, "/spec/message", finding, template.offset));
   }

@@ -16,7 +16,7 @@ const document = (spec: object): PolicyDocument =>
 const nested = "params.orders.all(o,\n  params.items.exists(i, i.price > o.price))";
 
 describe("a policy that could use up the budget on values of the declared sizes", () => {
-  test("is refused at the expression that takes most, in YAML and in JSON", () => {
+  test("is refused at the most expensive expression, in YAML and in JSON", () => {
     const yaml = `apiVersion: countersign/v1\nkind: Policy\nmetadata: {name: p}\nspec:\n  require: 'true'\n  when: "${nested.replace("\n", "")}"\n  effect: block\n`;
     const found = checkPolicy(yaml);
     expect(found.document).toBeNull();
@@ -28,7 +28,7 @@ describe("a policy that could use up the budget on values of the declared sizes"
     expect(checkPolicy(json).diagnostics).toMatchObject([{ path: "/spec/when", line, column: 14, code: "cost" }]);
   });
 
-  test("is refused wherever it loops: in variables, modifications and messages too, and over a pattern from a fact", () => {
+  test("is refused for loops in variables, modifications and messages, and for patterns from facts", () => {
     const base = { when: "params.x > 1", effect: "block" };
     const wrong: [string, object][] = [
       ["/spec/variables/0/expr", { ...base, variables: [{ name: "v", expr: nested }], when: "vars.v" }],
@@ -43,7 +43,7 @@ describe("a policy that could use up the budget on values of the declared sizes"
       expect(checkPolicy(document(spec) as never).diagnostics, path).toMatchObject([{ path, code: "cost" }]);
   });
 
-  test("is none with loops over what one value holds, a literal pattern, or comparisons without end", () => {
+  test("is not one with loops over one value, literal patterns or many comparisons", () => {
     for (const when of [
       "params.items.exists(i, i.price > 5 && i.name == 'x')",
       "params.items.all(i, i.price + i.tax < 100)",
@@ -68,7 +68,7 @@ describe("a policy that could use up the budget on values of the declared sizes"
   });
 });
 
-test("no rule of a pack comes near the budget twice over", () => {
+test("every rule of a pack costs less than the budget", () => {
   const root = fileURLToPath(new URL("../../../../../packs/", import.meta.url));
   for (const { name: pack } of readdirSync(root, { withFileTypes: true }).filter((each) => each.isDirectory()))
     for (const file of readdirSync(join(root, pack, "policies"))) {
@@ -141,7 +141,7 @@ test("deciding on values within the declared sizes never takes more than was cou
   );
 });
 
-test("the patterns of a policy are bounded together, wherever they stand in it", () => {
+test("the patterns of a policy have one common limit", () => {
   const large = (n: number) => `params.a.matches("(?:${"a?".repeat(30)}${n}){900}")`;
   const variables = [{ name: "first", expr: large(1) }];
   const found = (when: string) =>
@@ -150,7 +150,7 @@ test("the patterns of a policy are bounded together, wherever they stand in it",
   expect(found(`vars.first && ${large(2)}`)).toMatchObject([{ path: "/spec/when", code: "pattern" }]);
 });
 
-test("a rule approves nothing that there was no budget left to look for", () => {
+test("a rule does not approve if the budget ran out", () => {
   const require = `[params.currency, params.country] in [["USD", "US"], ["EUR", "DE"]]`;
   const intent = { payload: { content: { currency: "RUB", country: "RU" } } };
   for (let cost_budget = 0; cost_budget < 40; cost_budget += 1) {

@@ -34,7 +34,7 @@ describe.each(ways)("%s", (_, make) => {
     [diagnostics_max, diagnostics_max],
     [diagnostics_max + 1, diagnostics_max + 1],
     [150, diagnostics_max + 1],
-  ])("%i findings are %i diagnostics; the last of too many says that there are more", (n, told) => {
+  ])("%i findings give %i diagnostics; the last says if there are more", (n, told) => {
     for (const form of [make(n) as Record<string, unknown>, JSON.stringify(make(n), null, 2)]) {
       const { document, diagnostics } = checkPolicy(form);
       expect(document).toBeNull();
@@ -47,7 +47,7 @@ describe.each(ways)("%s", (_, make) => {
   });
 });
 
-test("broken YAML ends in the same way", () => {
+test("broken YAML has the same limit", () => {
   const broken = counted(300, (i) => `k${i}: @x`).join("\n");
   const { diagnostics } = checkPolicy(broken);
   expect([diagnostics.length, diagnostics.at(-1)?.code]).toEqual([diagnostics_max + 1, "more_findings"]);
@@ -56,7 +56,7 @@ test("broken YAML ends in the same way", () => {
   expect(twice[0]).toMatchObject({ path: "/a", line: 2, column: 1 });
 });
 
-test("an error is found behind any number of hints", () => {
+test("an error is found after any number of hints", () => {
   const hints = counted(90, (i) => `facts.security.siem_re${i}`).join(" || ");
   expect(checkPolicy({ ...base, spec: { ...spec, when: hints } }).document).not.toBeNull();
   const { diagnostics } = checkPolicy({ ...base, spec: { ...spec, when: `${hints} || nowhere` } });
@@ -68,7 +68,7 @@ describe("work", () => {
     vi.restoreAllMocks();
   });
 
-  test("no more names are compared than findings are told", () => {
+  test("the number of compared names is limited by the findings", () => {
     const compared = vi.spyOn(suggesting, "suggestName");
     const fields = Object.fromEntries(counted(5_000, (i) => [`f${i}`, 1]));
     checkPolicy({ ...base, spec, ...fields });
@@ -76,7 +76,7 @@ describe("work", () => {
     expect(compared.mock.calls.length).toBeLessThanOrEqual(diagnostics_max + 1);
   });
 
-  test("an object is placed without its text being read", async () => {
+  test("an object is located without parsing its text", async () => {
     const reading = await import("../locate-text.ts");
     const read = vi.spyOn(reading, "locateText");
     const { diagnostics } = checkPolicy({ ...base, spec, ...Object.fromEntries(counted(5_000, (i) => [`f${i}`, 1])) });
@@ -85,7 +85,7 @@ describe("work", () => {
   });
 });
 
-test("names of any length leave every diagnostic within what the API declares", () => {
+test("diagnostics stay within the API's limits for names of any length", () => {
   const long = "x".repeat(50_000);
   for (const wrong of [
     { [long]: 1 },
@@ -105,7 +105,7 @@ test("names of any length leave every diagnostic within what the API declares", 
   }
 });
 
-test("the schema of intents uses no keyword that the check of a case would pass over", () => {
+test("the schema of intents uses only supported keywords", () => {
   const known = new Set(
     "title type properties required additionalProperties pattern minLength maxLength minimum items maxItems enum description".split(
       " ",
@@ -121,7 +121,7 @@ test("the schema of intents uses no keyword that the check of a case would pass 
   expect([...unknown]).toEqual([]);
 });
 
-test("every pattern that an action type can meet is taken", () => {
+test("every pattern that can match an action type is accepted", () => {
   for (const pattern of [
     "*",
     "p*",

@@ -27,7 +27,7 @@ test.each([
   ["its type, except for some agents", { match: { actions: ["payment.transfer"], exclude: { agents: ["*"] } } }],
 ])("a rule names an action by %s", (_, spec) => expect(naming(spec)).toBe(true));
 
-test("a rule names a verb in whatever spelling in match, and as it is written in an expression", () => {
+test("a rule names a verb in any spelling in match, and as written in an expression", () => {
   const shouted = { ...transfer, verb: "SEND_MONEY" };
   for (const verbs of [["send_money"], ["Send_*"]]) expect(naming({ match: { verbs } }, shouted)).toBe(true);
   expect(naming({ when: 'action.verb == "send_money"' }, shouted)).toBe(false);
@@ -46,7 +46,7 @@ test.each([
   ["its type in nothing but the message", { message: "No payment.transfer here." }],
 ])("a rule does not name it by %s", (_, spec) => expect(naming(spec)).toBe(false));
 
-test("what goes by no type, verb or data class looks at every action; an empty text names none", () => {
+test("a rule without type, verb or data class applies to every action; an empty text names none", () => {
   const rules = [
     rule("by-fact", { when: 'facts.security.siem_ref == ""' }),
     rule("all", { match: { actions: ["*"] }, when: "true" }),
@@ -61,7 +61,7 @@ test("what goes by no type, verb or data class looks at every action; an empty t
   });
 });
 
-test("thousands of rules and actions are looked at in steps", () => {
+test("thousands of rules and actions are processed in steps", () => {
   const rules = Array.from({ length: 300 }, (_, n) => rule(`r${n}`, { match: { actions: [`type.${n}`] } }));
   const actions = Array.from({ length: 5_000 }, (_, n) => ({ type: `type.${n}`, verb: `v${n}`, data_classes: [] }));
   const steps = namingRules(rules, actions);

@@ -20,7 +20,7 @@ test.each([
   ['mode != "production"', "No mode is", "It is live, shadow or test."],
   ['facts.environmental.recipient_state == "ca"', "No facts.environmental.recipient_state is", 'Write "CA".'],
   ['facts.regulatory.recipient_state == "California"', "", "It is the two letters of a state, such as CA."],
-])("what no action can be equal to is accepted and warned of: %s", (when, message, help) => {
+])("a text that no action can equal gives a warning: %s", (when, message, help) => {
   const { document, warnings } = check(when);
   expect(document).not.toBeNull();
   expect(warnings).toMatchObject([{ path: "/spec/when", line: 6, code: "not_allowed" }]);
@@ -33,7 +33,7 @@ test.each([
   ['action.type in ["data.read", "data-export"]', "data.export"],
   ['"special-category" in data_classes', "special_category"],
   ['data_classes.exists(c, c == "phi" || c == "childs")', "child"],
-])("a known word but for its spelling is accepted and warned of: %s", (when, meant) => {
+])("a misspelled known word gives a warning: %s", (when, meant) => {
   const { document, warnings } = check(when);
   expect(document).not.toBeNull();
   expect(warnings).toMatchObject([
@@ -41,7 +41,7 @@ test.each([
   ]);
 });
 
-test("so is an action type in match, at its place, and one of the policy's own is not", () => {
+test("a misspelled action type in match gives a warning, and the policy's own type does not", () => {
   const { document, warnings } = checkPolicy(
     `${head}spec:
   match:
@@ -57,13 +57,13 @@ test("so is an action type in match, at its place, and one of the policy's own i
   ]);
 });
 
-test("a warning stands at the text, one for each, in their order", () => {
+test("each text has one warning at its place, in order", () => {
   const when = 'target.sensitivity in ["public", "top", "high"] || "PHI" in data_classes';
   const at = (text: string) => ({ line: 6, column: 5 + when.indexOf(text) });
   expect(check(when).warnings).toMatchObject([at('"top"'), at('"high"'), at('"PHI"')]);
 });
 
-test("every value of the listed facts that have few can be asked for, and no other", () => {
+test("exactly the possible values of enumerated facts give no warning", () => {
   const few = Object.values<FactCategory>(factCategories).flatMap(({ name, fields }) =>
     fields.flatMap((field) =>
       field.constraint?.kind === "one_of"
@@ -79,7 +79,7 @@ test("every value of the listed facts that have few can be asked for, and no oth
     }
 });
 
-test("nothing is warned of that an action can be equal to", () => {
+test("possible texts give no warning", () => {
   for (const when of [
     'action.type == "payment.transfer" && action.type.contains("ment") && !("phi" in data_classes)',
     'intent.action.type == "Payment.Transfer" || "PHI" in intent.data_classes || action.verb == "Send"',

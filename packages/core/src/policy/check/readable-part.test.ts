@@ -26,7 +26,7 @@ const faults: readonly [path: string, at: "metadata" | "spec", members: Members]
   ["/metadata/severity", "metadata", { severity: "grave" }],
 ];
 
-test("of any number of things that are wrong each is told, whether it is the form, what it means, or an expression", () => {
+test("all problems of form, meaning and expressions are reported together", () => {
   fc.assert(
     fc.property(fc.subarray([...faults]), (chosen) => {
       const document = structuredClone(right);
@@ -36,7 +36,7 @@ test("of any number of things that are wrong each is told, whether it is the for
   );
 });
 
-test("nothing is told of a name whose declaration cannot be read", () => {
+test("a name with an unreadable declaration gives no finding", () => {
   expect(withSpec({ variables: [{ name: "v", expr: 1 }] })).toEqual(["/spec/variables/0/expr"]);
   expect(withSpec({ variables: "v" })).toEqual(["/spec/variables"]);
   const { variables, ...rest } = right.spec;
@@ -45,12 +45,12 @@ test("nothing is told of a name whose declaration cannot be read", () => {
   expect(pathsIn({ ...right, spec: { ...rest, tests: [] } })).toEqual(["/spec/when", "/spec/tests"]);
 });
 
-test("what the parts of a spec are to one another is told only where all of them can be read", () => {
+test("relations between parts are checked only if all parts are readable", () => {
   expect(withSpec({ when: 1 })).toEqual(["/spec/when"]);
   expect(withSpec({ effect: "approve", modify: [{ op: "remove", path: "/a" }] })).toEqual(["/spec/effect"]);
 });
 
-test("a document without a spec that can be read is told of nothing but its form", () => {
+test("a document without a readable spec has only findings about its form", () => {
   const { spec: _, ...headless } = right;
   expect(pathsIn(headless)).toEqual([""]);
   expect(pathsIn({ ...right, metadata: [], spec: [] })).toEqual(["/metadata", "/spec"]);

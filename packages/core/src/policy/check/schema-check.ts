@@ -53,7 +53,7 @@ class SchemaChecker {
     if (schema.const !== undefined && value !== schema.const)
       this.report(path, schema, "not_allowed", `Expected ${JSON.stringify(schema.const)}.`);
     if (schema.enum !== undefined && !schema.enum.includes(value)) {
-      const message = `${shown(value)} is none of ${schema.enum.join(", ")}.`;
+      const message = `${shown(value)} is not one of ${schema.enum.join(", ")}.`;
       this.report(path, schema, "not_allowed", message, suggestName(value, schema.enum) ?? undefined);
     }
     if (schema.minLength !== undefined && value.length < schema.minLength)
@@ -81,7 +81,7 @@ class SchemaChecker {
       return;
     }
     if (schema.uniqueItems === true && new Set(values).size < values.length)
-      this.report(path, schema, "not_allowed", "An entry stands in the list twice.");
+      this.report(path, schema, "not_allowed", "An entry occurs in the list twice.");
     if (schema.items === undefined) return;
     for (const [index, item] of values.entries()) {
       if (this.part.findings.full()) return;

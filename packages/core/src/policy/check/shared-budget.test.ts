@@ -11,7 +11,7 @@ const several = (count: number, units: number, match: Match = {}) =>
 const warned = (policy: CostlyPolicy, others: readonly CostlyPolicy[]) =>
   finish(sharedBudgetSteps([policy], others))?.message ?? null;
 
-test("policies that match one action are warned of from the first that exceeds the budget, and the most expensive are named", () => {
+test("policies that exceed the budget together give a warning that names the most expensive", () => {
   const own = costs("own", budget / 10, { actions: ["payment.transfer"] });
   expect(warned(own, several(9, budget / 10))).toBeNull();
   expect(warned(own, several(10, budget / 10, { actions: ["payment.*"] }))).toBe(
@@ -42,19 +42,19 @@ test.each<[Match, Match]>([
   expect(warned(costs("own", budget, a), [costs("other", budget, b)])).toContain("other (100,000)");
 });
 
-test("the actions that only others match, and others that never match together, are not counted", () => {
+test("actions matched only by others, and others that never match together, do not count", () => {
   const each = ["a", "b", "c"].map((verb) => costs(verb, budget / 2, { verbs: [verb] }));
   expect(warned(costs("own", budget / 2), each)).toBeNull();
   expect(warned(costs("own", budget / 2 + 1), each)).toContain("The 2 policies");
   expect(warned(costs("own", budget / 2, { actions: ["x"] }), several(3, budget, { actions: ["y"] }))).toBeNull();
 });
 
-test("a cheap policy is warned of only if it is the one too many", () => {
+test("a cheap policy gives a warning only if it exceeds the budget", () => {
   expect(warned(costs("own", 10), several(6, budget))).toBeNull();
   expect(warned(costs("own", 10), several(8, budget / 8))).toContain("The 9 policies");
 });
 
-test("of several added policies the most expensive action of any of them is warned of", () => {
+test("the warning is about the most expensive action of all added policies", () => {
   const added = [costs("a", 10, { actions: ["a"] }), costs("b", budget, { actions: ["b"] })];
   const warning = finish(sharedBudgetSteps(added, [costs("other", 10)]));
   expect(warning?.message).toMatch(
@@ -64,7 +64,7 @@ test("of several added policies the most expensive action of any of them is warn
   expect(finish(sharedBudgetSteps([], [costs("x", budget), costs("y", budget)]))).toBeNull();
 });
 
-test("any number of patterns of each kind comes to an end", () => {
+test("the check terminates for any number of patterns", () => {
   const names = Array.from({ length: 200 }, (_, n) => `n${n}`);
   const one = (n: number) =>
     costs(`p${n}`, budget / 3, { actions: names, verbs: names, agents: [`n${n}`], exclude: { agents: ["unnamed"] } });

@@ -24,7 +24,7 @@ function own(n: number) {
   });
 }
 
-test("they decide alike, whatever was compiled before and by whom", () => {
+test("decisions are equal with and without sharing", () => {
   const shared = new SharedPolicies();
   const combinations = packNames
     .slice(0, Math.max(2, runs(4 * packNames.length)))
@@ -47,7 +47,7 @@ test("they decide alike, whatever was compiled before and by whom", () => {
   expect(fired).toBeGreaterThan(runs(50) * made.length);
 });
 
-test("what another set has compiled for all while this one is made is not its own", () => {
+test("a set does not contain policies that another set compiles meanwhile", () => {
   const shared = new SharedPolicies();
   const rule = (name: string, pack: string | null, variable: string) =>
     policySource({
@@ -68,7 +68,7 @@ test("what another set has compiled for all while this one is made is not its ow
   expect(fired({ a: 0, b: 0, c: 1 })).toEqual(["own-2"]);
 });
 
-test("what is no pack's is not kept for all, and what is wrong in one set keeps no other from being made", () => {
+test("own policies are not shared, and an error in one set does not affect others", () => {
   const shared = new SharedPolicies();
   const rule = (when: string, pack: string | null) => {
     const source = policySource({ name: "rule", spec: { when: "true", effect: "block" } });

@@ -12,7 +12,7 @@ test.each([
   [undefined, "two people may approve the action"],
   ["escalate", "reviewers may approve the action"],
   ["skip", "the action passes"],
-])("a block that nobody may override is warned of with on_unknown %s", (on_unknown, then) => {
+])("a block that nobody may override gives a warning with on_unknown %s", (on_unknown, then) => {
   expect(warned({ effect: "block", override: "never", on_unknown })).toEqual([
     `/spec/override: Nobody may override this block, but if a value is missing or has another type, ${then}. Write on_unknown: block.`,
   ]);
@@ -24,6 +24,6 @@ test.each([
   { effect: "block", override: "never", when: "true" },
   { effect: "block", override: "two_person" },
   { effect: "escalate" },
-])("%j is not warned of", (spec) => {
+])("%j gives no warning", (spec) => {
   expect(warned(spec)).toEqual([]);
 });

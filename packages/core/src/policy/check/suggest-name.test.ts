@@ -15,7 +15,7 @@ function edits(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-test("suggests the first of the nearest names, where no more than every third character differs", () => {
+test("suggests the first of the nearest names if at most every third character differs", () => {
   const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "."), maxLength: 40 });
   fc.assert(
     fc.property(name, fc.array(name, { maxLength: 8 }), (given, known) => {
@@ -29,7 +29,7 @@ test("suggests the first of the nearest names, where no more than every third ch
   );
 });
 
-test("looks at no more of a name than can still be near", () => {
+test("compares only cells that can be near", () => {
   let looks = 0;
   const watched = (text: string) => {
     const get = (letters: object, member: string | symbol) => {
@@ -56,7 +56,7 @@ test.each([
   ["phd", null],
   ["payment.*", null],
   ["", null],
-])("%s is a misspelt %s", (word, meant) => {
+])("%s is a misspelled %s", (word, meant) => {
   const known = ["payment.transfer", "payment.refund", "data.export", "data.read", "special_category", "phi", "child"];
   expect(misspelt(word, known)).toBe(meant);
 });

@@ -29,7 +29,7 @@ test.each(["params.amount == '5'", "'5' != params['amount']", "params.amount in 
   },
 );
 
-test("a variable that is nothing but a parameter stands for it", () => {
+test("a variable that only renames a parameter counts as that parameter", () => {
   const variables = [
     { name: "given", expr: "params.amount" },
     { name: "again", expr: "vars.given" },
@@ -40,7 +40,7 @@ test("a variable that is nothing but a parameter stands for it", () => {
   ]);
 });
 
-test("variables and values of changes are looked at, too", () => {
+test("variables and values of changes are checked", () => {
   const variables = [{ name: "urgent", expr: "intent.payload.content.urgent == 'yes'" }];
   expect(warned({ when: "vars.urgent", variables })).toEqual([
     expect.stringMatching(/^\/spec\/variables\/0\/expr: .*boolean/),
@@ -52,6 +52,6 @@ test.each([
   { when: "params.other == '5' || facts.security.amount == '5'" },
   { when: "params.amount == '5'", match: { verbs: ["note"] } },
   { when: "params.amount == '5'", match: { actions: ["payment.*"], exclude: { verbs: ["send_*"] } } },
-])("%j is not warned of", (spec) => {
+])("%j gives no warning", (spec) => {
   expect(warned(spec)).toEqual([]);
 });

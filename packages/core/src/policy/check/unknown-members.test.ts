@@ -11,7 +11,7 @@ test.each([
   ["has(intent.payload.contents)", "contents", "Did you mean content?"],
   ["intent.estimated_impact.audience_sze > 5", "audience_sze", "Did you mean audience_size?"],
   ['action.target.identifer == "x"', "identifer", "Did you mean identifier?"],
-])("what no intent can have is accepted and warned of: %s", (when, name, help) => {
+])("a member that no intent can have gives a warning: %s", (when, name, help) => {
   const { document, warnings } = checkPolicy(
     `${head}spec:\n  when: >-\n    ${when}\n  effect: block\n  on_unknown: skip`,
   );
@@ -20,7 +20,7 @@ test.each([
   expect(warnings).toMatchObject([{ ...place, help }]);
 });
 
-test("nothing is warned of that an intent can have, down to what is the caller's", () => {
+test("members that an intent can have give no warning, including the caller's own", () => {
   const when = [
     'intent.agent.id == "a" && has(intent.action.target.sensitivity) && intent.payload.content.any.thing == 1',
     'intent.payload.summary == "s" && intent.data_classes.exists(intent, intent.x == 1)',
