@@ -6,18 +6,20 @@ import { limits } from "@countersign/contract";
 /** Only the stored key grants rights. */
 export interface ApiKeyText {
   readonly environment: "live" | "shadow" | "test";
-  /** Issued today: `org` and `agent`. Others are accepted for future use by scanners. */
+  /** Issued today: `org` and `agent`. Other words are accepted, so scanners keep working with future keys. */
   readonly scope: string;
 }
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const checksumLength = limits.api_key_checksum_chars;
 
-/** None of the parts contains `_`. */
+/** Unambiguous, because none of the parts contains `_`. */
 const keyText = /^svc_(live|shadow|test)_([a-z]{1,16})_([0-9A-Za-z]{38,128})$/;
 const secretText = /^[0-9A-Za-z]{32,122}$/;
 
-/** `secret`: 32 or more random base-62 characters (about 190 bits). Source: spec §2.2 and §8 rule 11. */
+/**
+ * Builds a key from `secret`: 32 or more random base-62 characters (about 190 bits). Source: spec §2.2 and §8 rule 11.
+ */
 export function newApiKey(environment: ApiKeyText["environment"], scope: "org" | "agent", secret: string): string {
   if (!secretText.test(secret)) throw new TypeError("the secret part of a key is 32 or more base-62 characters");
   const body = `svc_${environment}_${scope}_${secret}`;
@@ -25,14 +27,14 @@ export function newApiKey(environment: ApiKeyText["environment"], scope: "org" |
 }
 
 /**
- * Null for a wrong form or checksum. Needs no database, so scanners recognize leaked keys and typing errors cost no
- * query.
+ * Returns null for a wrong form or checksum. Needs no database, so scanners recognize leaked keys and typing errors
+ * cost no query.
  */
 export function parseApiKey(text: string): ApiKeyText | null {
   const parts = keyText.exec(text);
   if (parts === null) return null;
   const bodyLength = text.length - checksumLength;
-  // The checksum is no secret.
+  // Not in constant time, because the checksum is no secret.
   if (checksum(text.slice(0, bodyLength)) !== text.slice(bodyLength)) return null;
   return { environment: parts[1] as ApiKeyText["environment"], scope: parts[2] as string };
 }

@@ -13,7 +13,7 @@ export interface Bindings {
   readonly forbid_shadow: boolean;
 }
 
-/** Null: an unrestricted key. */
+/** Returns null for an unrestricted key. */
 export function bindingsOf(stored: KeyBindings | null): Bindings | null {
   if (stored === null) return null;
   const { membrane_ids, agent_ids, source_cidrs, forbid_shadow } = stored;
@@ -29,7 +29,7 @@ export function allowsMembrane(bindings: Bindings | null, membrane_id: string): 
   return bindings?.membranes?.has(membrane_id) ?? true;
 }
 
-/** Includes other spellings, and agents registered below the named ones. */
+/** Allows the named agents in any spelling, and agents registered below them. */
 export function allowsAgent(bindings: Bindings | null, agent_id: string, parents: Parents): boolean {
   const agents = bindings?.agents ?? null;
   return (

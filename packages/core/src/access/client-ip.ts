@@ -13,7 +13,7 @@ export function networkList(cidrs: readonly string[]): NetworkList {
   });
 }
 
-/** NAT64: RFC 6052 and RFC 8215. */
+/** NAT64 prefixes of RFC 6052 and RFC 8215. */
 const nat64 = networkList(["64:ff9b::/96", "64:ff9b:1::/48"]);
 
 /**
@@ -37,8 +37,8 @@ export function clientIp(peer: string | null, forwarded_for: string | undefined,
 }
 
 /**
- * Rate limit key: IPv4 as is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64 the full address counts,
- * because it contains the client's IPv4 address.
+ * Returns the rate limit key: IPv4 as is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64 the full address
+ * counts, because it contains the client's IPv4 address.
  */
 export function clientNetwork(ip: string): string {
   const address = parsed(ip);

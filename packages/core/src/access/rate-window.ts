@@ -16,9 +16,9 @@ export interface RateTake {
   readonly limit: number;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** When the oldest counted request leaves the window. If none counts, one window from now. */
+  /** Unix second when the oldest counted request leaves the window. If none counts, one window from now. */
   readonly reset_unix: number;
-  /** Until `reset_unix`, at least 1. A caller that waits this long is allowed. */
+  /** Seconds until `reset_unix`, at least 1. A caller that waits this long is allowed. */
   readonly retry_after: number;
   /** Input of `refund`. */
   readonly at_ms: number;
@@ -47,7 +47,7 @@ export function rateTake({ allowed, limit, counted, freeing_ms, at_ms, now_ms }:
   };
 }
 
-/** One caller, one category. Never shrinks, so drop it when `idle`. */
+/** The requests of one caller in one category. Never shrinks, so drop it when `idle`. */
 export class RateWindow {
   #times: number[] = [0];
   #counts: number[] = [0];
@@ -95,8 +95,8 @@ export class RateWindow {
   }
 
   /**
-   * An earlier `now_ms` counts as the newest seen. If it is earlier by more than a window, a clock was far ahead, and
-   * the log restarts.
+   * Drops expired entries. An earlier `now_ms` counts as the newest seen. If it is earlier by more than a window, a
+   * clock was far ahead, and the log restarts.
    */
   #advance(now_ms: number): number {
     if (now_ms < this.#newest_ms - window_ms) {
@@ -152,7 +152,10 @@ export class RateWindow {
     });
   }
 
-  /** The oldest request, or a later one after the limit was lowered. */
+  /**
+   * Returns the time of the request whose expiry frees capacity: the oldest, or a later one after the limit was
+   * lowered.
+   */
   #freeing(limit: number, now_ms: number): number {
     let needed = this.#counted - limit + 1;
     for (let entry = 0; entry < this.#entries; entry++) {

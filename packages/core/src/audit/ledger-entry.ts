@@ -39,7 +39,9 @@ export interface OfDocuments {
   readonly data: string;
 }
 
-/** SHA-256 over the salt's hex digits and the text, as 64 hex digits. The salt prevents guessing the document. */
+/**
+ * Returns SHA-256 over the salt's hex digits and the text, as 64 hex digits. The salt prevents guessing the document.
+ */
 export function commitmentTo(salt: string, text: string): string {
   return sha256Hex(salt + text);
 }
@@ -76,7 +78,7 @@ export function decisionLeaf(decision: DecisionHeader, commitments: OfDocuments)
   )},"type":"decided","v":1,"verdict":"${verdict}"}`;
 }
 
-/** SHA-256 over a zero byte and the leaf, as 64 hex digits (RFC 9162 leaf hash). */
+/** Returns SHA-256 over a zero byte and the leaf, as 64 hex digits (RFC 9162 leaf hash). */
 export function leafHash(leaf: string): string {
   return sha256Hex(`\0${leaf}`);
 }

@@ -9,7 +9,7 @@ export interface Candidate {
   readonly policies?: readonly PolicyDocument[] | undefined;
   readonly packs?: readonly string[] | undefined;
   readonly thresholds?: Partial<MembraneSettings["thresholds"]> | undefined;
-  /** Includes names of packs' policies. */
+  /** Names of policies to remove, including those of packs. */
   readonly without?: readonly string[] | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface RecordedIntent {
   readonly now_us: number;
   /** Names covered by the spent override. */
   readonly lifts: readonly string[] | null;
-  /** They also affect the new decision. */
+  /** Freezes of the recorded decision. The new decision has the same. */
   readonly freezes: readonly StandingFreeze[];
 }
 
@@ -30,7 +30,7 @@ export interface ReplayedDecision {
   readonly reasons: () => readonly Reason[];
 }
 
-/** Uses the recorded time and facts. */
+/** Decides at the recorded time, on the recorded facts. */
 export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },

@@ -2,8 +2,8 @@
 import type { Membrane } from "@countersign/contract";
 
 /**
- * In trail order. The change affects epochs from `from_epoch` on: the policy epoch of the first later decision, or else
- * the current one.
+ * A trail row that changed settings. It affects the epochs from `from_epoch` on: the policy epoch of the first later
+ * decision, or else the current one.
  */
 export interface SettingsChange {
   readonly type: string;
@@ -36,13 +36,13 @@ export interface SettingsThen {
 
 const eras_kept = 32;
 
-/** Reads near the previous epoch are cheap. */
+/** Settings by policy epoch. Reads near the previous epoch are cheap. */
 export class SettingsHistory {
   readonly policy_epoch: number;
   private readonly changes: readonly SettingsChange[];
   private readonly kept = new Map<number, SettingsThen>();
 
-  /** The current epoch. Later settings may be missing. */
+  /** `policy_epoch` is the current one. Later settings may be missing. */
   constructor(changes: readonly SettingsChange[], policy_epoch: number) {
     this.changes = changes;
     this.policy_epoch = policy_epoch;

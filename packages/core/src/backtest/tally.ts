@@ -18,7 +18,7 @@ export interface Replayed {
   readonly mode: string;
   readonly recorded: Verdict;
   readonly decision: ReplayedDecision;
-  /** By a reviewer or the overriding person. */
+  /** The ruling of a reviewer or of the overriding person. */
   readonly ruled: Outcome | null;
 }
 
@@ -29,7 +29,7 @@ const separator = "\0";
 /** Computed indexes make the number of paths unbounded. */
 const paths_max = 10_000;
 
-/** May cross threads. */
+/** Plain data that may cross threads. */
 export interface TallyCounts {
   readonly evaluated: number;
   readonly met: number;
@@ -146,7 +146,7 @@ export class Tally {
     this.miss(intent_id, recorded, null, because);
   }
 
-  /** Flips to an approval since the last call. The caller adds the policies of the recorded verdict. */
+  /** Returns flips to an approval since the last call. The caller adds the policies of the recorded verdict. */
   takeUnexplained(): Backtest["flips"] {
     return this.unexplained.splice(0);
   }

@@ -29,7 +29,7 @@ export function textOf(changes: readonly PlacedChange[]): string {
 
 const names_max = 4;
 
-/** Null for a place that may not change, such as a claim that an agent may not make. */
+/** Returns null for a place that may not change, such as a claim that an agent may not make. */
 export function placeOf(names: readonly string[]): ChangePlace | null {
   if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
   if (names.includes("__proto__")) return null;
@@ -50,7 +50,7 @@ export function standsAt(place: ChangePlace, content: Content | null, facts: Mer
   return found === nothing ? undefined : found;
 }
 
-/** Facts are set as of now, with at least this assurance. Null if a parent of a place is not an object. */
+/** Applies changes; facts are as of now, with at least this assurance. Null if a parent of a place is not an object. */
 export function applyChanges(
   input: DecideInput,
   changes: readonly PlacedChange[],

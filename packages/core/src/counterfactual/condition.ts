@@ -100,7 +100,7 @@ class Splitter {
     return names?.length === 2 && names[0] === "vars" ? this.variables.get(names[1] as string) : undefined;
   }
 
-  /** Null if the expression does more than read a place. */
+  /** Returns the place that the expression reads. Null if it does more. */
   private placed(expr: Expr): ChangePlace | null {
     let at = expr;
     for (let step = 0; step < this.variables.size + 1; step += 1) {
@@ -142,7 +142,7 @@ class Splitter {
       if (op === "==" || op === "!=") clues.push({ kind: "equal", place, other: program });
       else if (op === "in") clues.push({ kind: isLeft ? "one_of" : "member", place, other: program });
       else if (op.startsWith("<") || op.startsWith(">")) {
-        // Both directions are tried.
+        // Both directions are tried, and the suitable one is kept.
         clues.push({ kind: "bound", side: "at_most", place, other: program });
         clues.push({ kind: "bound", side: "at_least", place, other: program });
       }

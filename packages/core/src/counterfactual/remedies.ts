@@ -24,7 +24,7 @@ export interface Situation {
   readonly options: EvaluateOptions;
   /** Null if the changes cannot be made. */
   readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
-  /** Source of offered values, without redacted ones. */
+  /** Bindings without redacted values, to compute offered values. */
   readonly shown: (policy: CompiledPolicy) => Bindings;
   readonly current: (place: ChangePlace) => unknown;
   /** Redacted values and alarms must not change. */
@@ -33,7 +33,7 @@ export interface Situation {
   readonly rank: (place: ChangePlace) => number;
 }
 
-/** Smallest first. Other policies may still stop the action. */
+/** Returns the changes that keep a policy from firing, smallest first. Other policies may still stop the action. */
 export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
   const { when, require } = conditionsOf(policy);
   const finder = new Finder(policy, situation);
@@ -149,7 +149,7 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // Trying listed values took 25 % of the time of answers to blocks.
+        // No listed value is outside the list. Trying them took 25 % of the time of answers to blocks.
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
@@ -189,13 +189,13 @@ function hundredths(value: number): number {
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** True if the current value is not a number. */
+/** True if the bound is in its direction from the current value, or if that is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
 }
 
-/** Unions of one set from each list. */
+/** Returns unions of one set from each list. */
 export function together(parts: readonly (readonly ChangeSet[])[]): readonly ChangeSet[] {
   let sets: readonly ChangeSet[] = [[]];
   for (const ways of parts) {
@@ -215,7 +215,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Empty if the sets contradict or have too many changes. */
+/** Returns the union. Empty if the sets contradict or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

@@ -6,8 +6,8 @@ import type { ChangePlace } from "./change.ts";
 const value_chars_max = 256;
 
 /**
- * Values for a function that asks for evidence. None for functions that check the law or the hour, because no caller
- * can change those.
+ * Returns values for a function that asks for evidence. None for functions that check the law or the hour, because no
+ * caller can change those.
  */
 export function argumentSamples(name: string, now_us: number): readonly unknown[] {
   const date = (us: number): string => formatTimestampUs(us).slice(0, 10);
@@ -43,7 +43,7 @@ export function presenceSamples(place: ChangePlace): readonly unknown[] {
   return field.types.includes("boolean") ? [true, false] : [];
 }
 
-/** For facts, a context document must be able to hold it. */
+/** True if an answer may contain this value. For facts, a context document must be able to hold it. */
 export function isPossible(place: ChangePlace, value: unknown, now_us: number): boolean {
   if (value === undefined || value === null || JSON.stringify(value).length > value_chars_max) return false;
   if (place.kind === "param") return true;

@@ -13,10 +13,10 @@ import { nothing, valueAt } from "../values/json-patch.ts";
 import { applyChanges, type ChangePlace, copiedFor, standsAt, textOf } from "./change.ts";
 import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } from "./remedies.ts";
 
-/** Decisions per answer. */
+/** The most decisions per answer. */
 const decisions_max = 24;
 
-/** Beyond the decision itself. */
+/** Cost per answer, beyond the decision itself. */
 const cost_budget = 50_000;
 
 export interface Asker {
@@ -28,7 +28,8 @@ export interface Asker {
 const anybody: Asker = { supplies: "verified", gets_values: true };
 
 /**
- * Returns the smallest change set that would have been approved, verified by another decision. Deterministic. Null if:
+ * Returns the smallest change set with which the action would have been approved, verified by another decision.
+ * Deterministic. Null if:
  * - the action is approved
  * - the default verdict or a policy with `explain: false` stops it
  * - no set of at most three changes was found within the budget
@@ -99,7 +100,7 @@ function matchingPolicies({ policySet: { live } }: DecideInput, key: ActionKey):
   return live.candidates(key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
-/** Drops unneeded changes. */
+/** Returns the first set that suffices, without unneeded changes. */
 function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker): ApprovalChange[] | null {
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
@@ -118,15 +119,15 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker):
       if (isSpent()) return null;
       if (approves(subset)) return subset.map(({ change }) => change);
     }
-    // A subset may still suffice.
+    // Without budget, a subset may still suffice.
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
 }
 
 /**
- * Null if impossible or over budget. Each copied member costs one unit, because copies of 60,000 parameters took a
- * second.
+ * Returns null if the change is impossible or over budget. Each copied member costs one unit, because copies of 60,000
+ * parameters took a second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker): DecideInput | null {
   const { budget } = trial;
@@ -193,7 +194,7 @@ function situationOf(
   };
 }
 
-/** A security fact with a value, even an old one, never changes. A missing one may be supplied. */
+/** A security fact with a value, even an old one, is an alarm and never changes. A missing one may be supplied. */
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;

@@ -140,7 +140,7 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
   };
 }
 
-/** The parent is the registered one, not the submitted one. */
+/** Uses the registered parent instead of the submitted one. */
 function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
   const [parent] = facts.ancestors ?? [];
   if (parent === undefined && !is_unnamed) return intent.agent;

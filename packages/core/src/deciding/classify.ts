@@ -18,7 +18,7 @@ interface Action {
   readonly look_alikes: readonly LookAlike[];
   /** payload.content as policies see it. */
   readonly content: Content | null;
-  /** Recorded by the catalogue. */
+  /** Parameter types recorded by the catalogue. */
   readonly parameters: ParameterTypes | null;
   /** Policy ids, `default_verdict_name` or `risk_threshold_name`. */
   readonly overrides: ReadonlySet<string>;
@@ -54,9 +54,9 @@ export function classify(input: DecideInput): Classified {
 }
 
 /**
- * The catalogue entry of the verb replaces the declared type, so an agent cannot relabel a wire transfer. An entry
- * without data classes keeps the declared ones. Normalized, so spelling cannot avoid a policy. Keys of `catalogue` are
- * folded verbs.
+ * Returns the type and data classes to decide with. The catalogue entry of the verb replaces the declared type, so an
+ * agent cannot relabel a wire transfer. An entry without data classes keeps the declared ones. Results are normalized,
+ * so spelling cannot avoid a policy. Keys of `catalogue` are folded verbs.
  */
 export function classifyAction(
   intent: Pick<DecidableIntent, "action" | "data_classes">,
@@ -68,7 +68,7 @@ export function classifyAction(
   return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };
 }
 
-/** Sets the review claim after a review here. Else removes it unless the submitter may attest. */
+/** Sets the review claim if a person reviewed the action here. Else removes it unless the submitter may attest. */
 function trustedContent(input: DecideInput): Content | null {
   const content = input.intent.payload?.content ?? null;
   if (input.human_reviewed === true) return { ...content, [attested_claim]: true };

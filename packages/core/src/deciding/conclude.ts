@@ -17,7 +17,7 @@ export interface MembraneVote {
 }
 
 interface Conclusion {
-  /** Of the submitted action. */
+  /** Contributions of the submitted action. */
   readonly contributions: readonly RiskContribution[];
   readonly membrane_votes: readonly MembraneVote[];
   readonly verdict: Verdict;

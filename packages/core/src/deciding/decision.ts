@@ -93,7 +93,7 @@ export interface Decided {
   readonly withheld: readonly string[];
   /** JSON Pointers of masked values. */
   readonly masked: readonly string[];
-  /** They never affect verdict or risk. */
+  /** Never part of verdict or risk. */
   readonly shadow_reasons: readonly Reason[];
   /** `content.reasons` without stored or pulled facts. */
   readonly reasons_for_agents: readonly Reason[];

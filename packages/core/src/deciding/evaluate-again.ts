@@ -67,8 +67,8 @@ function evaluateModified(record: Planned, plan: Plan): Reevaluation {
 }
 
 /**
- * An objection asks for a further change, or stops the action without an override. An effect already in `earlier` is
- * not repeated, unless it adds redactions.
+ * Returns the objections: votes that ask for a further change, or stop the action without an override. An effect
+ * already in `earlier` is not repeated, unless it adds redactions.
  *
  * Changes are computed from the submitted content, so further writes are not planned: the vote takes its fallback
  * effect. Its redactions still apply.

@@ -27,8 +27,8 @@ export function evaluate(record: Bound): Evaluated {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * A sub-agent's action is also evaluated as each agent above it, with that agent's facts. The strictest vote of each
- * policy counts. For `suppressed` see `evaluatePolicies`.
+ * Evaluates a group of policies. A sub-agent's action is also evaluated as each agent above it, with that agent's
+ * facts. The strictest vote of each policy counts. For `suppressed` see `evaluatePolicies`.
  */
 export function evaluateReadings(
   record: Classified,
@@ -141,8 +141,8 @@ function evaluateNames(
 }
 
 /**
- * The vote on the `written` action stays unless the other is stricter. Then the policy is unknown and its full risk
- * counts.
+ * Merges the votes of one policy on two readings. The vote on the `written` action stays unless the other is stricter.
+ * Then the policy is unknown and its full risk counts.
  */
 function mergedVote(written: Vote | undefined, other: Vote, causes: readonly Cause[]): Vote {
   const unknown = unknownVote(other, causes);

@@ -149,7 +149,7 @@ const notApplicable: Outcome = Object.freeze({ state: "not_fired", unknowns: non
 /** `require` is true. */
 const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.all });
 
-/** If an unnamed caller may not match the policy, "fired" becomes "unknown". */
+/** Evaluates one policy. If an unnamed caller may not match it, "fired" becomes "unknown". */
 function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views): Outcome {
   const outcome = outcomeOf(policy, views);
   if (!agent_unknown || !views.unnamed || outcome.state === "not_fired") return outcome;
@@ -206,8 +206,8 @@ function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
 }
 
 /**
- * Returns null if an unknown policy does not vote. `on_unknown` decides for an unknown policy, which adds half its
- * risk. With `skip` only a policy without an effect votes, to add risk.
+ * Returns the vote of a fired or unknown policy, or null if the policy does not vote. `on_unknown` decides for an
+ * unknown policy, which adds half its risk. With `skip` only a policy without an effect votes, to add risk.
  *
  * If the budget ran out, the policy adds its full risk and at least escalates, because a large payload must not switch
  * policies off.
@@ -226,7 +226,10 @@ function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views
   return policy.effect === "none" ? plainVote(placed, unknowns, "none", risk / 2) : null;
 }
 
-/** If a value cannot be computed, the vote takes its fallback effect and keeps only its redactions. */
+/**
+ * Returns the vote of a policy that fires. If a value cannot be computed, the vote takes its fallback effect and keeps
+ * only its redactions.
+ */
 function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: Views, risk: number): Vote {
   const { policy } = placed;
   const plain = plainVote(placed, unknowns, policy.effect, risk);

@@ -114,9 +114,10 @@ function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | nul
 
 interface ShownContent {
   readonly content: Content | null;
-  /** Messages must not quote these. */
+  /** JSON Pointers of redacted values. */
   readonly paths: readonly string[];
   readonly masked: readonly string[];
+  /** Redacted and masked texts, which messages must not quote. */
   readonly texts: readonly string[];
 }
 
@@ -135,7 +136,7 @@ function shownContent(content: Content | null, hiding: Hiding | null): ShownCont
   };
 }
 
-/** Reasons on the submitted content first, then objections on the modified content. */
+/** Returns reasons on the submitted content first, then objections on the modified content. */
 function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
@@ -155,7 +156,7 @@ function modifiedContent({ input, action, modified: { plan } }: Concluded): Cont
   return (patched?.ok ? patched.document : plan.content) as Content;
 }
 
-/** Null if the verdict depends on all policies. */
+/** Returns the policies behind a block or escalation. Null if the verdict depends on all policies. */
 function decidingPolicies(
   { conclusion: { verdict } }: Concluded,
   votes: readonly Vote[],
@@ -177,7 +178,7 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
 
 const noOverrides: ReadonlySet<string> = new Set();
 
-/** Has its own budget, so it never affects live votes. */
+/** Evaluates shadow policies with a separate budget, so they never affect live votes. */
 function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;

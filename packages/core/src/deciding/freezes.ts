@@ -65,7 +65,10 @@ export function freezeReason(freeze: StandingFreeze, redacted: readonly string[]
   return { ...about, effect: freeze.mode, message, citations: [], unknown_facts: [] };
 }
 
-/** An admin must approve, and a timeout blocks. `else_holds`: the action would also be held without freezes. */
+/**
+ * Adds the terms of freezes: an admin must approve, and a timeout blocks. `else_holds`: the action would also be held
+ * without freezes.
+ */
 export function underFreezes(
   terms: EscalationTerms,
   freezes: readonly StandingFreeze[],

@@ -54,7 +54,10 @@ function targetsOf(target: Readonly<Record<string, unknown>>, names: KnownNamesB
 
 const readings_max = 32;
 
-/** Fewest replacements first, without the written reading. Null if there are more than `readings_max`. */
+/**
+ * Returns the readings other than the written one, fewest replacements first. Null if there are more than
+ * `readings_max`.
+ */
 export function readingsOf(intent: DecidableIntent, look_alikes: readonly LookAlike[]): readonly NameReading[] | null {
   let chosen: readonly (readonly LookAlike[])[] = [[]];
   for (const path of new Set(look_alikes.map((each) => each.path))) {

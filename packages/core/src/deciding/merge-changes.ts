@@ -148,7 +148,7 @@ function settleWrites(
   return { settled, conflicts };
 }
 
-/** Writes first, then redactions. */
+/** Builds the patch: writes first, then redactions. */
 function patchOf(content: Content, writes: readonly Write[], redactions: readonly PlacedChange[]): MergedChanges {
   const operations: AttributedOperation[] = [];
   const conflicts: Conflict[] = [];
@@ -182,7 +182,10 @@ function patchOf(content: Content, writes: readonly Write[], redactions: readonl
 /** Total size of writes below which the content's size is not checked. */
 const small_bytes_max = 256;
 
-/** Returns no write if the content meets all bounds. `first` is the first change of the group. */
+/**
+ * Determines the value of one place. Returns no write if the content meets all bounds. `first` is the first change of
+ * the group.
+ */
 function settle(
   content: Content,
   first: PlacedChange,
@@ -211,7 +214,7 @@ function settle(
   return { write: { change: bound, value: bound.value } };
 }
 
-/** Among equal ones the first. */
+/** Returns the lowest cap or highest floor; among equal ones the first. */
 function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedChange | undefined {
   let best: PlacedChange | undefined;
   for (const bound of bounds) {
@@ -222,7 +225,7 @@ function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedC
   return best;
 }
 
-/** Adds missing parent objects. Empty if the value is already there. */
+/** Returns the operations of a write, with missing parent objects. Empty if the value is already there. */
 function writeOperations(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
   const current = valueAt(content, change.names);
   if (current !== nothing) {

@@ -27,8 +27,8 @@ export function planChanges(record: Evaluated): Planned {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * `late_redactions` come from votes on the modified action. No vote may write a value that holds a redacted text, even
- * one redacted late.
+ * Plans the changes of these votes, then `late_redactions`, which come from votes on the modified action. No vote may
+ * write a value that holds a redacted text, even one redacted late.
  */
 export function planOf(
   votes: readonly Vote[],

@@ -53,7 +53,7 @@ export interface PreparedMembrane {
 /** Immutable; compiled once per change. */
 export interface PolicySet {
   readonly version: number;
-  /** Over ids, versions, modes, packs and documents in a fixed order. */
+  /** SHA-256 over ids, versions, modes, packs and documents in a fixed order. */
   readonly sha256: string;
   readonly live: PolicyGroup;
   readonly shadow: PolicyGroup;
@@ -210,7 +210,9 @@ function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
   return { placed, candidates: (key) => index.candidates(key) };
 }
 
-/** Only within the policy's pack. Policies in a cycle do not suppress each other. */
+/**
+ * Returns the suppressed places of each policy, only within its pack. Policies in a cycle do not suppress each other.
+ */
 function suppressions(policies: readonly CompiledPolicy[]): number[][] {
   const places = new Map<string, number[]>();
   policies.forEach((policy, place) => {

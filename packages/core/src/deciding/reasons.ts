@@ -30,7 +30,10 @@ export interface Unquoted {
   readonly stored: boolean;
 }
 
-/** Message values come from `viewsFor`, or from the views of the ancestor that a vote is about. */
+/**
+ * Returns the reasons of these votes. Message values come from `viewsFor`, or from the views of the ancestor that a
+ * vote is about.
+ */
 export function reasonsOf(
   record: Classified,
   votes: readonly Vote[],

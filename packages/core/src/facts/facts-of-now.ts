@@ -96,11 +96,11 @@ function carriedOn(
   };
 }
 
-/** Keeps the fact's age. A fact newer than `decided_us` is as of now. */
+/** Returns an as-of time that keeps the fact's age. A fact newer than `decided_us` is as of now. */
 function carriedAsOf({ source, as_of_us }: FactOrigin, decided_us: number, now_us: number): number {
   const carried_us = as_of_us + (now_us - decided_us);
   if (submittedSourceNames.some((name) => name === source)) return carried_us;
-  // Some clock was wrong.
+  // Stays too far ahead, because some clock was wrong.
   return as_of_us > now_us + as_of_ahead_us_max ? as_of_us : Math.min(carried_us, now_us);
 }
 

@@ -235,7 +235,7 @@ function hidesAny(facts: MergedFacts): boolean {
   });
 }
 
-/** Callers who only submit must not see such facts. */
+/** True for facts that callers who only submit must not see. */
 export function hidesValue(origin: FactOrigin): boolean {
   const assurance = assuranceOf(origin);
   return assurance === "stored" || assurance === "pulled";
@@ -247,7 +247,7 @@ export interface ListedFact extends FactOrigin {
   readonly value: unknown;
 }
 
-/** By category in contract order, then by name. Omits missing values. */
+/** Lists facts by category in contract order, then by name. Omits missing values. */
 export function listFacts(facts: MergedFacts): ListedFact[] {
   const listed: ListedFact[] = [];
   for (const category of factCategoryNames) {

@@ -42,8 +42,9 @@ interface CategoryLimits {
 export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
 
 /**
- * Later layers win. Within a layer a fact wins over its category; a category also replaces the facts of earlier layers.
- * The clock hour has no age limit unless a layer names it or its category. Of assurances the strictest layer wins.
+ * Resolves age limits. Later layers win. Within a layer a fact wins over its category; a category also replaces the
+ * facts of earlier layers. The clock hour has no age limit unless a layer names it or its category. Of assurances the
+ * strictest layer wins.
  */
 export function resolveLimits(
   layers: readonly (MaxAgeSeconds | undefined)[],
@@ -125,7 +126,7 @@ function isStale(
   return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
 }
 
-/** Some clock was wrong, so the age is unknown. */
+/** True if some clock was wrong, so the age is unknown. */
 function isTooFarAhead(as_of_us: number, now_us: number): boolean {
   return as_of_us - now_us > as_of_ahead_us_max;
 }
@@ -143,7 +144,9 @@ function hourEndUs(as_of_us: number): number {
   return (Math.floor(as_of_us / hour_us) + 1) * hour_us;
 }
 
-/** True if all facts of a document are fresh under all limits. Assumes as-of times up to the time of receipt. */
+/**
+ * True if all facts of a document are fresh under all limits. An as-of time after the receipt counts as the receipt.
+ */
 export function isFresh(
   document: FactDocument,
   received_us: number,
@@ -165,7 +168,7 @@ export type FactBindings = { readonly [category in FactCategoryName]: Readonly<R
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 const no_fields: readonly string[] = Object.freeze([]);
 
-/** `unusable null`: null, and stale or untrusted as well. */
+/** Replaces an unusable fact. `unusable null`: null, and stale or untrusted as well. */
 export type Marker = (
   path: string,
   reason:
@@ -179,7 +182,7 @@ export type Marker = (
     | "not_shown",
 ) => unknown;
 
-/** Ignores age and assurance. `marker` replaces null, inexact, unproved and hidden facts. */
+/** Returns all facts regardless of age and assurance. `marker` replaces null, inexact, unproved and hidden facts. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
     markNull(facts[category], category, marker);

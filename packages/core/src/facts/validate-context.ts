@@ -230,7 +230,7 @@ export function normalizeContext<D extends { readonly facts: ByCategory<Record<s
   return facts === document.facts ? document : { ...document, facts };
 }
 
-/** Reports arrays too. */
+/** Reports anything but an object, including arrays. */
 function isObjectAt(problems: Problem[], path: readonly string[], value: unknown): value is Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
   report(problems, path, "wrong_type", `${path.at(-1) ?? "the document"} is ${named(value)}, not an object`);

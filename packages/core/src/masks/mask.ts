@@ -9,17 +9,17 @@ import { withoutTexts } from "../values/redacted-texts.ts";
 export const mask_text = "[masked]";
 
 export interface Masking {
-  /** Masked entirely. */
+  /** Places masked entirely. */
   readonly by_policies: ReadonlySet<string>;
   /** JSON Pointers of values with a mask. */
   readonly places: readonly string[];
-  /** Longest first. Masked wherever they occur. */
+  /** Masked texts, longest first. They are masked wherever they occur. */
   readonly texts: readonly string[];
 }
 
 const none: Masking = { by_policies: new Set(), places: [], texts: [] };
 
-/** Credentials, and the places masked by policies. */
+/** Finds credentials and the places masked by policies. */
 export function maskingOf(content: unknown, places: readonly string[] = []): Masking {
   const found = new Set<string>();
   const texts = new Set<string>();
@@ -35,7 +35,7 @@ export function maskingOf(content: unknown, places: readonly string[] = []): Mas
   });
   if (found.size === 0) return none;
   const by_policies = new Set(places);
-  // Part of the mask itself.
+  // A text within the mask itself would be masked again.
   const kept = [...texts].filter((text) => !mask_text.includes(text));
   return { by_policies, places: [...found], texts: kept.sort((a, b) => b.length - a.length || (a < b ? -1 : 1)) };
 }

@@ -17,8 +17,8 @@ export type Unmasked =
   | { readonly kind: "mask_changed"; readonly index: number };
 
 /**
- * A mask must match the shown text at the same place. In a replaced list of equal length, entries with masks must be
- * unchanged, because a moved entry would get another entry's value.
+ * Restores the original values of masks. A mask must match the shown text at the same place. A replaced list must keep
+ * its length, and its entries with masks must be unchanged, because a moved entry would get another entry's value.
  */
 export function unmasked(base: Masked, operations: readonly PatchOperation[]): Unmasked {
   if (!holdsMask(operations.map(({ path, value }) => [path, value]))) return { kind: "unmasked", operations };
@@ -34,14 +34,14 @@ export function unmasked(base: Masked, operations: readonly PatchOperation[]): U
     const after = applyPatch(content, [next]);
     if (!after.ok) return { kind: "unmasked", operations: [...restored, ...operations.slice(index + 1)] };
     content = after.document;
-    // Masked values contain no masks to restore.
+    // Masked values contain no further masks.
     const shown_after = applyPatch(shown, [operation]);
     if (shown_after.ok) shown = shown_after.document;
   }
   return { kind: "unmasked", operations: restored };
 }
 
-/** `nothing` if a mask was changed or moved. */
+/** Returns `nothing` if a mask was changed or moved. */
 function restoredValue({ op, value }: PatchOperation, names: readonly string[], { content, shown }: Masked): unknown {
   if (!holdsMask(value)) return value;
   // An inserted entry has no earlier value.

@@ -56,7 +56,7 @@ export interface CompiledPolicy {
   readonly effect: Effect;
   readonly on_unknown: OnUnknown;
   readonly override: OverrideClass;
-  /** With 2, a timeout never approves. */
+  /** Number of people who must at least approve. With 2, a timeout never approves. */
   readonly approvals_min: 1 | 2;
   readonly risk: number | Program;
   readonly group: string;
@@ -73,7 +73,7 @@ export interface CompiledPolicy {
   readonly max_age_seconds: MaxAgeSeconds | null;
   /** Required assurance of facts, if higher than the membrane's. */
   readonly facts_from: FactsFrom | null;
-  /** As `category.field`, including facts in variables. */
+  /** Facts in `when`, as `category.field`, including facts in variables. */
   readonly when_facts: readonly string[];
   /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_facts: readonly string[];
@@ -82,8 +82,8 @@ export interface CompiledPolicy {
 }
 
 /**
- * An expression that the current checker refuses becomes unknown, because refusing here would stop all decisions.
- * Throws CelSyntaxError for text that is not CEL.
+ * Compiles a checked document. An expression that the current checker refuses becomes unknown, because refusing here
+ * would stop all decisions. Throws CelSyntaxError for text that is not CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,

@@ -13,7 +13,7 @@ export interface KnownReviewer {
   readonly person: string;
 }
 
-/** Shown in the API as a panel. */
+/** The approvals that one rule demands. Shown in the API as a panel. */
 export interface ReviewDemand {
   /** `membrane_demand_name` for the membrane's own settings. */
   readonly policy: string;
@@ -25,7 +25,7 @@ export interface ReviewDemand {
   readonly after?: string;
   /** The demand whose reviewers also meet this one. Then only they vote. */
   readonly met_with?: string;
-  /** Counted from when the demand joined the review. */
+  /** Further reviewers who may meet this demand, this long after it joined the review. */
   readonly tier?: { readonly after_seconds: number; readonly reviewers: readonly Reviewer[] };
   /** Speed limit for approvals without a reason. */
   readonly pace?: Pace;
@@ -118,7 +118,9 @@ function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
 
 type HoldingReason = Pick<Reason, "effect" | "policy_id">;
 
-/** Excludes policies in `before`, which the review already meets. */
+/**
+ * Returns the demands of the policies that hold an action, except those in `before`, which the review already meets.
+ */
 export function heldFor(
   reasons: readonly HoldingReason[],
   policySet: PolicySet,
@@ -138,8 +140,8 @@ export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): Revi
 }
 
 /**
- * The membrane supplies defaults. Omits a tier that opens after the policy's own timeout, because a further rule with
- * more time would let its reviewers decide.
+ * Returns the demand of a policy, with the membrane's defaults. Omits a tier that opens after the policy's own timeout,
+ * because a further rule with more time would let its reviewers decide.
  */
 export function demandOf(
   { policy_id, name, escalation, approvals_min }: HoldingPolicy,
@@ -176,9 +178,9 @@ export interface Electorate {
 }
 
 /**
- * If one demand implies another, only its reviewers vote. Demands that wait for each other or have a second tier keep
- * their reviewers; tier reviewers count from the start. `required` is a lower limit: one person can meet two demands
- * only as a common reviewer.
+ * Returns who may vote. If one demand implies another, only its reviewers vote. Demands that wait for each other or
+ * have a second tier keep their reviewers; tier reviewers count from the start. `required` is a lower limit: one person
+ * can meet two demands only as a common reviewer.
  *
  * A named user meets the role reviewer, because lower roles may not decide. `known` has users' roles and which names
  * are one person. Source: docs/decisions/0011-people-in-the-loop.md.
@@ -220,7 +222,7 @@ export function asksAsMuch(a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum"
   return a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsSome(reviewer, everyoneOf(b), nobody_known));
 }
 
-/** Empty if all demands name the same reviewers, or only roles. */
+/** Returns the ids that `electorateOf` must know. Empty if all demands name the same reviewers, or only roles. */
 export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers" | "tier">[]): string[] {
   const named = demands.flatMap((demand) => (demand.reviewers.length === 0 ? [] : [everyoneOf(demand)]));
   if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
@@ -229,7 +231,7 @@ export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers"
     .map(({ id }) => id);
 }
 
-/** Null: no limit. */
+/** Returns how many people can approve. Null: no limit. */
 export function peopleNamed(reviewers: readonly Reviewer[]): number | null {
   if (reviewers.length === 0 || reviewers.some(({ type }) => type === "role")) return null;
   return new Set(reviewers.map(({ id }) => id)).size;
@@ -270,7 +272,7 @@ function meetsSome(
   return members.some((member) => meets(reviewer, member, known));
 }
 
-/** `member` is what the demand names. */
+/** True if a reviewer meets `member` of a demand. */
 function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
   const least = member.id as Role;
   if (reviewer.type === "role") return member.type === "role" && roleMeets(reviewer.id as Role, [least]);

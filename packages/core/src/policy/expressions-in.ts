@@ -1,6 +1,6 @@
 import type { PolicyDocument } from "./document.ts";
 
-/** All except messages. */
+/** Returns all expressions except those in messages. */
 export const expressionsIn = ({ spec }: PolicyDocument): readonly string[] => {
   const steps = (spec.modify ?? []).map(({ value }) => value);
   const variables = (spec.variables ?? []).map(({ expr }) => expr);

@@ -14,7 +14,7 @@ export interface PlacedExpression {
   readonly bounds: boolean;
 }
 
-/** Excludes variables. A malformed message has none. */
+/** Returns all expressions except variables. A malformed message has none. */
 export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   const found: PlacedExpression[] = [];
   const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
@@ -36,7 +36,10 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   return found;
 }
 
-/** Each variable may use earlier ones. `visit` returns its type. For `beside` see `policyEnvironment`. */
+/**
+ * Declares the variables and returns the environment of all other expressions. Each variable may use earlier ones.
+ * `visit` returns its type. For `beside` see `policyEnvironment`.
+ */
 export function declareVariables(
   document: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,

@@ -7,7 +7,7 @@ export interface FactPath {
   readonly field: string;
 }
 
-/** For functions that take all facts. */
+/** Facts read by each function that takes all facts. */
 const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["framework", ["regulatory.applicable_frameworks"]],
   [
@@ -23,7 +23,7 @@ const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipientStates", ["environmental.recipient_state", "regulatory.recipient_state", "regulatory.tcpa"]],
 ]);
 
-/** As `category.field`. */
+/** Facts are written as `category.field`. */
 export interface Mentions {
   readonly facts: ReadonlySet<string>;
   readonly variables: ReadonlySet<string>;
@@ -32,8 +32,8 @@ export interface Mentions {
 export const every_field = "*";
 
 /**
- * Includes mentions that are never evaluated. A whole category is `category.*`. All facts as a whole count as every
- * category, except in functions known to read only some. The source must parse.
+ * Returns all mentioned facts and variables, even if never evaluated. A whole category is `category.*`. All facts as a
+ * whole count as every category, except in functions known to read only some. The source must parse.
  */
 export function mentionsOf(source: string): Mentions {
   const facts = new Set<string>();

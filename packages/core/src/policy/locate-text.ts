@@ -152,7 +152,10 @@ function nearest(nodes: ReadonlyMap<string, Node>, path: string): Node | undefin
   }
 }
 
-/** Walks both texts, because YAML folds white space and escapes characters. */
+/**
+ * Maps an offset in a string value to the document. Walks both texts, because YAML folds white space and escapes
+ * characters.
+ */
 function inText(text: string, node: Node, offset: number): number {
   const [start, end] = node.range ?? [0, 0];
   if (!(node instanceof Scalar) || typeof node.value !== "string") return start;

@@ -27,7 +27,7 @@ export function parseTemplate(template: string): MessageTemplate {
   return { ok: true, parts };
 }
 
-/** Skips quoted texts. In `}}}` the last two close. */
+/** Returns the offset of the closing `}}`. Skips quoted texts. In `}}}` the last two close. */
 function closing(template: string, from: number): number {
   let quote = "";
   for (let at = from; at < template.length; at += 1) {
@@ -41,7 +41,7 @@ function closing(template: string, from: number): number {
   return -1;
 }
 
-/** Texts without quotes, other values as JSON. */
+/** Texts are shown without quotes, other values as JSON. */
 export function shownValue(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined ? "unknown" : JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { type Expr, parse } from "@countersign/cel";
 
-/** In unspecified order. The source must parse. */
+/** Yields every node, in unspecified order. The source must parse. */
 export function* nodesOf(source: string): Generator<Expr> {
   const queue = [parse(source).root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -22,7 +22,7 @@ export function namesGiven(node: Expr): readonly string[] {
   return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];
 }
 
-/** Names in `a.b["c"].d`, or null if the chain does not begin with a name. */
+/** Returns the names in `a.b["c"].d`, or null if the chain does not begin with a name. */
 export function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

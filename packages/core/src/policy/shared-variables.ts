@@ -18,8 +18,8 @@ interface PlacedVariable extends SharedVariable {
 }
 
 /**
- * Compiles and evaluates an expression once per view, even if several policies declare it. It must read no other
- * variable.
+ * Variables of one policy set. An expression that reads no other variable is compiled once, and evaluated once per
+ * view, even if several policies declare it.
  */
 export class SharedVariables {
   /** Shared by all policies of the set, so one evaluation shares its lookups. */

@@ -25,7 +25,7 @@ export function strongComponents(edges: readonly (readonly number[])[]): number[
   return components;
 }
 
-/** In depth-first finishing order. */
+/** Returns nodes in depth-first finishing order. */
 function finished(edges: readonly (readonly number[])[]): number[] {
   const done: number[] = [];
   const seen = new Set<number>();

@@ -5,8 +5,8 @@ import { isReached } from "../time.ts";
 export type Contradiction = "blocked" | "pending" | "withdrawn" | "not_claimed" | "expired";
 
 /**
- * Failed or abandoned actions never contradict, and nothing does in shadow mode. `claimed`: by the reporter. `at`: time
- * of the report, RFC 3339.
+ * Returns null without a contradiction. Failed or abandoned actions never contradict, and nothing does in shadow mode.
+ * `claimed`: by the reporter. `at`: time of the report, RFC 3339.
  */
 export function contradictionOf(
   {

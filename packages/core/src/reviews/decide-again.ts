@@ -132,8 +132,8 @@ function wordedFor(for_agents: boolean, decided: Decided): Decided {
 }
 
 /**
- * Demands of rules that did not hold the action before, or now ask for more or other people. Excludes demands replaced
- * by a reassignment.
+ * Returns demands of rules that did not hold the action before, or now ask for more or other people. Excludes demands
+ * replaced by a reassignment.
  */
 export function newDemands(
   { decision }: StoredAction,
@@ -151,7 +151,7 @@ export function newDemands(
   });
 }
 
-/** Ruling without a reviewer's change. Redacts masked values that a policy copied. */
+/** Returns the ruling without a reviewer's change. Redacts masked values that a policy copied. */
 export function askedRuling(
   action: Pick<RedactableAction, "intent">,
   { modifications, modified_content }: Pick<Decision, "modifications" | "modified_content">,

@@ -7,7 +7,7 @@ import { evaluatePolicies, type Vote } from "../deciding/evaluate.ts";
 import { isOfType } from "../deciding/parameter-types.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
-/** Returns blocking policies that are unknown on `after` for a new cause, regardless of `on_unknown`. */
+/** Returns votes of blocking policies that are unknown on `after` for a new cause, regardless of `on_unknown`. */
 export function blindedBlocks(input: DecideInput, before: Content, after: Content): Vote[] {
   const blind = unknownsOn(input, after).filter(({ placed }) => placed.policy.effect === "block");
   if (blind.length === 0) return [];
@@ -55,7 +55,7 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
   return null;
 }
 
-/** Regardless of `on_unknown`. */
+/** Returns unknown votes regardless of `on_unknown`. */
 function unknownsOn(input: DecideInput, content: Content): readonly Vote[] {
   const { intent, policySet, now_us } = input;
   const { action, viewsFor } = bindFacts(

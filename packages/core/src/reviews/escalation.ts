@@ -193,7 +193,7 @@ function vote(review: Review, step: VoteStep): Stepped {
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
 }
 
-/** The step says how its own vote counts. */
+/** Counts the approvals of a demand. The step says how its own vote counts. */
 function counted(
   demand: CountedDemand,
   place: number,
@@ -262,8 +262,8 @@ function capacityOf({
 }
 
 /**
- * Returns the demand that must be met first, or null. One demand with its turn is enough for all of the reviewer's. A
- * block never waits.
+ * Returns the demand that must be met first, or null. If one of the reviewer's demands has its turn, the approval
+ * counts for all of them. A block never waits.
  */
 function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDemand | null {
   if (ruling === null) return null;
@@ -301,7 +301,7 @@ function close(review: Review, { status, ruling, by, comment, messages = [], at 
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
-/** Approvals are compared by it; a closed review keeps only it. */
+/** Returns the part by which approvals are compared. A closed review keeps only that part. */
 function letThrough({ outcome, modifications, modified_content }: Ruling): Ruling {
   return { outcome, modifications, modified_content };
 }

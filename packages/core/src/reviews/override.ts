@@ -18,12 +18,12 @@ export type OverrideTerms =
     };
 
 /**
- * One policy with `never` forbids an override. Two people must approve if a policy says `two_person` or a demand has a
- * quorum above 1. A policy no longer in the set requires one person.
+ * Computes the terms of an override. One policy with `never` forbids it. Two people must approve if a policy says
+ * `two_person` or a demand has a quorum above 1. A policy no longer in the set requires one person.
  *
  * Everything that blocks or holds the action is cancelled except freezes, so the next retry is approved. Each person
  * must be a reviewer of every holding policy, and of the membrane if it holds or blocks. So more rules or risk never
- * reduce the number or rank of the deciders.
+ * reduce the number or rank of the deciding people.
  */
 export function overrideTerms(
   reasons: readonly Reason[],

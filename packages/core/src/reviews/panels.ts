@@ -15,7 +15,7 @@ export interface CountedDemand extends ReviewDemand {
   readonly asked_quorum?: number;
   /** `reviewers` then includes the tier. */
   readonly tier_open?: true;
-  /** They cannot be the only approvers. */
+  /** Cannot be the only approvers. */
   readonly parties?: readonly string[];
   /** By approver: the absent reviewer. Both count as one vote. */
   readonly in_place_of?: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
   return approved_by.every((person) => parties.includes(person));
 }
 
-/** Includes indirect `after`. */
+/** True if all demands it waits for are met, also indirectly. */
 export function hasTurn({ after }: CountedDemand, demands: readonly CountedDemand[]): boolean {
   if (after === undefined) return true;
   return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
@@ -100,7 +100,7 @@ function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
 
 const named_max = 10;
 
-/** For example "1 more approval by any operator or usr_1". */
+/** Says who is missing, for example "1 more approval by any operator or usr_1". Null if nobody is. */
 export function missingText(demand: CountedDemand): string | null {
   const missing = missingApprovals(demand);
   if (missing === 0) return null;

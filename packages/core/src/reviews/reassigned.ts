@@ -5,8 +5,8 @@ import { type CountedDemand, panelsOf, reassigned_demand_name } from "./panels.t
 import { isCounted } from "./standing.ts";
 
 /**
- * Earlier approvals count while their people may vote. The strictest pace stays. Second tiers end. Extra people needed
- * by fast approvals join the quorum.
+ * Hands a review to other reviewers. Earlier approvals count while their people may vote. The strictest pace stays.
+ * Second tiers end. Extra people needed by fast approvals join the quorum.
  */
 export function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));

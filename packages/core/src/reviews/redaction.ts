@@ -22,7 +22,7 @@ export interface RedactableAction {
   readonly resolution: Partial<Pick<Decision, "modifications">> | null;
 }
 
-/** JSON Pointers hidden in the submitted action, by the decision, or in reviewers' versions. */
+/** Returns JSON Pointers hidden in the submitted action, by the decision, or in reviewers' versions. */
 export function hiddenPlaces({ intent, decision, resolution }: RedactableAction): string[] {
   const places = new Set(intent.withheld ?? []);
   for (const { modifications = [] } of [decision, resolution ?? {}]) {
@@ -35,7 +35,7 @@ export function maskingOfAction({ intent }: Pick<RedactableAction, "intent">): M
   return maskingOf(intent.submitted.payload?.content ?? {}, intent.masked);
 }
 
-/** Redacted texts, masked texts and credentials. */
+/** Returns redacted texts, masked texts and credentials. */
 export function hiddenTextsInAction(action: RedactableAction): string[] {
   // Places that exist only in a reviewer's version select nothing here.
   const redacted = textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
@@ -72,7 +72,7 @@ function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
   return op === "remove" || value === redacted_text;
 }
 
-/** Texts that occur only at these places. */
+/** Returns texts that occur only at these places. */
 export function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
   return hiddenTexts(content, redactContent(content, requests).content);

@@ -52,7 +52,7 @@ export interface ProposedRuling {
 
 export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
-  /** `index`: without a value, or inapplicable. */
+  /** `index`: position of the refused modification. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
   | { readonly because: "mask_changed"; readonly index: number }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
@@ -175,7 +175,7 @@ function isOvertaken(action: StoredAction, present: Present, approved: Ruling | 
   if (changed.kind === "refused") return true;
   const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
   const asked = action.decision.modifications.length;
-  // Order: policies before, reviewer, policies after.
+  // Order: changes by policies, by the reviewer, by policies after the reviewer.
   const approved_by_policies = approved.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
   return (
     canonicalJson([changed.modified_content, by_policies]) !==
@@ -185,7 +185,7 @@ function isOvertaken(action: StoredAction, present: Present, approved: Ruling | 
 
 interface ChangedAction {
   readonly kind: "passes";
-  /** By policies after the reviewer. */
+  /** Changes by policies after the reviewer. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
   readonly hidden: readonly string[];

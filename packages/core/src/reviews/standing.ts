@@ -60,7 +60,7 @@ export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
       return false;
     });
     if (left.length === demand.approved_by.length) return demand;
-    // Its reviewers get another mail.
+    // The panel's reviewers get another mail.
     const { told: _, ...untold } = demand;
     return { ...untold, approved_by: left };
   });

@@ -1,4 +1,7 @@
-/** Computed from the current time, so votes are correct without timers (docs/reference/reviews.md). */
+/**
+ * Second tiers and reminders. Both are computed from the current time, so votes are correct without timers
+ * (docs/reference/reviews.md).
+ */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReviewDemand, unitedReviewers } from "../policy/escalation-terms.ts";
 import { formatTimestampUs, isReached, timestampUs, us_per_second } from "../time.ts";
@@ -9,7 +12,10 @@ interface Tiered {
   readonly demands: readonly CountedDemand[];
 }
 
-/** `from`: when the demand joined. Omits a tier that would open at or after `expires_at`. */
+/**
+ * Returns a demand without approvals. `from`: when the demand joined the review. Omits a tier that would open at or
+ * after `expires_at`.
+ */
 export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, expires_at: string): CountedDemand {
   const counted = { ...demand, approved_by: [] };
   if (tier === undefined) return counted;
@@ -18,8 +24,8 @@ export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, e
 }
 
 /**
- * Reviewers of open tiers may vote. A met demand keeps its tier closed. Tiers move with `expires_at`, which the
- * database corrects if a node's clock was wrong.
+ * Opens the second tiers that are due, so their reviewers may vote. A met demand keeps its tier closed. Tiers move with
+ * `expires_at`, which the database corrects if a node's clock was wrong.
  */
 export function openTiers<R extends Tiered>(review: R, at: string): R {
   const { record, demands } = review;
@@ -46,7 +52,7 @@ interface TimedReview extends Pick<Escalation, "created_at" | "expires_at"> {
   readonly demands: readonly CountedDemand[];
 }
 
-/** Earliest first. Reviews under 10 minutes have no reminders. */
+/** Returns the notices of a review, earliest first. Reviews under 10 minutes have no reminders. */
 export function noticesOf({ created_at, expires_at, demands }: TimedReview): Notice[] {
   const begin = timestampUs(created_at);
   const time = timestampUs(expires_at) - begin;

@@ -4,7 +4,10 @@ import { isCounted } from "./standing.ts";
 
 type Names = ReadonlyMap<string, string>;
 
-/** Of several votes with the same new name the last remains, because a later vote replaces an earlier one. */
+/**
+ * Renames the people of a review. Of several votes with the same new name the last remains, because a later vote
+ * replaces an earlier one.
+ */
 export function withNames({ record, ruling, demands }: Review, names: Names): Review {
   const last = new Map(record.votes.map((each) => [nameOf(names, each.reviewer), each]));
   const votes = record.votes.flatMap((each) => {

@@ -115,7 +115,7 @@ const situation: fc.Arbitrary<TestCase> = fc.record({
   overrides: fc.subarray(names.map((name) => `pol_${name}`)),
 });
 
-/** Sorted. */
+/** Returns the counted parts of a decision, sorted. */
 function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reasons">): unknown {
   const said = reasons.map(({ policy, effect, unknown_facts }) => [
     policy,

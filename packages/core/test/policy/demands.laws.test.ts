@@ -136,7 +136,7 @@ function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, 
   return review;
 }
 
-/** At most two operators may take part. */
+/** True if at most two operators among the voters can override the block. */
 function isOverriddenBy(voters: readonly string[], { content }: Decided, input: DecideInput): boolean {
   const terms = overrideTerms(content.reasons, input.policySet, input.membrane.escalation);
   if (terms.kind === "forbidden" || terms.demands.some((demand) => demand.quorum > 2)) return false;
@@ -148,7 +148,7 @@ function isOverriddenBy(voters: readonly string[], { content }: Decided, input: 
   return able.length >= terms.people;
 }
 
-/** By approving the held action, or by overriding the block. */
+/** True if the voters can approve the held action or override the block. */
 function canPass(
   voters: readonly string[],
   decided: Decided,

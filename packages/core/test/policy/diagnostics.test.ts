@@ -19,7 +19,7 @@ const test_case = (more: object): object => ({
 /** Title, code, text at the reported place, document. */
 const wrong: readonly [string, string, string, object][] = [
   // Form.
-  ["a field that there is not", "unknown_field", "efect", spec({ efect: "block" })],
+  ["an unknown field", "unknown_field", "efect", spec({ efect: "block" })],
   ["a field that is missing", "required", "when", { spec: { when: "true" } }],
   ["a value of another type", "wrong_type", "5", metadata({ title: 5 })],
   ["none of the allowed values", "not_allowed", "reviewr", spec({ override: "reviewr" })],
@@ -35,7 +35,7 @@ const wrong: readonly [string, string, string, object][] = [
   ],
   ["a number out of range", "out_of_range", "2", spec({ risk: { add: 2 } })],
   // Problems that the schema cannot express.
-  ["a time that is none", "bad_format", "2026-13-01T00:00:00Z", metadata({ effective_from: "2026-13-01T00:00:00Z" })],
+  ["an invalid time", "bad_format", "2026-13-01T00:00:00Z", metadata({ effective_from: "2026-13-01T00:00:00Z" })],
   [
     "an end before the beginning",
     "out_of_range",
@@ -84,7 +84,7 @@ const wrong: readonly [string, string, string, object][] = [
   ["a case without an agent", "required", "action", test_case({ intent: { action: { verb: "v" } } })],
   // Expressions.
   ["half a condition", "syntax", "", when("params.amount >")],
-  ["a message that is never closed", "syntax", "params", spec({ message: "is {{params.amount" })],
+  ["an unclosed message", "syntax", "params", spec({ message: "is {{params.amount" })],
   ["an expression that is too deep", "limit", "(", when(`${"(".repeat(80)}true${")".repeat(80)}`)],
   ["a number that is none", "literal", "99999999999999999999", when("99999999999999999999 > 1")],
   ["a name that there is not", "undeclared_name", "parms", when("parms.amount > 1")],

@@ -247,7 +247,7 @@ test("escalations of an agent that was seldom held, of test mode, and those that
   expect(ended.rows).toMatchObject([{ record: { n: 3 } }]);
 });
 
-test("one person's reviews: the records of others are not accepted apart", async () => {
+test("one person's reviews: the records of others are not taken apart", async () => {
   /** How often a step of the statement was carried out, of the one that was most often. */
   const most = (plan: Plan): number => Math.max(plan["Actual Loops"], ...(plan.Plans ?? []).map(most));
   for (const [reviewer, found] of [

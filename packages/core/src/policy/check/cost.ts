@@ -4,7 +4,10 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { mentionsOf } from "../fact-paths.ts";
 
-/** Larger values may be unknown (`cost`), and so may searches for lists within lists. */
+/**
+ * Sizes for which a policy must stay within its budget. Larger values may be unknown (`cost`), and so may searches for
+ * lists within lists.
+ */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
   items: limits.policy_items_declared,
@@ -82,5 +85,5 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   return { units, worst };
 }
 
-/** On the fresh and the raw view. */
+/** Conditions run on the fresh and the raw view. */
 const runs_of_conditions = 2;

@@ -1,6 +1,6 @@
 import type { PolicyDocument } from "../document.ts";
 
-/** Returns null if the policy may permit grants. */
+/** Returns why a policy may not permit grants, or null. */
 export function deadGrants({ effect, override, escalation }: PolicyDocument["spec"]) {
   if (escalation?.grants === undefined) return null;
   const help = "Remove escalation.grants, or change the rule.";

@@ -19,7 +19,7 @@ const roots = [["params"], ["payload", "content"], ["intent", "payload", "conten
 const write_help =
   "Write the place in payload.content, such as /items/0/secret. * alone names all entries: /items/*/secret.";
 
-/** Accepts an unusual path if a test of the policy has a value there. */
+/** Finds steps whose path can match nothing. Accepts an unusual path if a test of the policy has a value there. */
 export function deadPaths({ spec, tests = [] }: PolicyDocument): DeadPath[] {
   const contents = tests.map(({ intent }) => (intent as { payload?: { content?: unknown } }).payload?.content);
   return (spec.modify ?? []).flatMap((step, index) => {

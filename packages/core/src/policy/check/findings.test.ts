@@ -12,10 +12,7 @@ const counted = <T>(n: number, make: (index: number) => T) => Array.from({ lengt
 
 /** Documents with exactly n findings of each kind. */
 const ways: readonly [string, (n: number) => object][] = [
-  [
-    "fields that there are not",
-    (n) => ({ ...base, spec: { ...spec, ...Object.fromEntries(counted(n, (i) => [`z${i}`, 1])) } }),
-  ],
+  ["unknown fields", (n) => ({ ...base, spec: { ...spec, ...Object.fromEntries(counted(n, (i) => [`z${i}`, 1])) } })],
   ["keys of the wrong form", (n) => ({ ...base, spec: { ...spec, match: { verbs: counted(n, () => "a*b") } } })],
   [
     "patterns that never match",

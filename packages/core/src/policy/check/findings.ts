@@ -6,7 +6,7 @@ export const diagnostics_max = 100;
 export interface Findings {
   /** Calls `make` only if the finding will be reported. */
   readonly add: (make: () => PolicyDiagnostic) => void;
-  /** Checks may stop. */
+  /** True if no further finding will be reported, so checks may stop. */
   readonly full: () => boolean;
   readonly list: () => PolicyDiagnostic[];
 }

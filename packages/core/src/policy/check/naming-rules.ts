@@ -21,8 +21,8 @@ export interface NamingRules {
 const actions_a_step = 100;
 
 /**
- * Looks at `match` and expressions. `system.` and `system*` name all actions with that prefix. Runs in steps, because
- * there may be thousands of rules and actions.
+ * Finds the rules that name each action, in `match` or in expressions. `system.` and `system*` name all actions with
+ * that prefix. Runs in steps, because there may be thousands of rules and actions.
  */
 export function* namingRules(
   rules: readonly PolicyDocument[],

@@ -17,7 +17,7 @@ interface Oddity {
   readonly help: string;
 }
 
-/** Never equal, or only if agents misspell it too. */
+/** A text that can never equal the compared value, or only if agents misspell it too. */
 export interface NeverEqual extends Oddity {
   /** Offset in UTF-16 units. */
   readonly start: number;
@@ -66,7 +66,7 @@ function* within(node: Expr, scope: Scope): Generator<NeverEqual> {
   for (const part of partsOf(node)) yield* within(part, part === named ? scope : inner);
 }
 
-/** Handles `range.exists(name, …)` and `cel.bind(name, value, …)`. */
+/** Returns the named value in `range.exists(name, …)` and `cel.bind(name, value, …)`. */
 function namedBy(node: Expr): Expr | null {
   if (node.kind === "fold") return node.range;
   if (node.kind === "bind") return node.value;
@@ -78,7 +78,7 @@ function givenDomain(node: Expr, domain: Domain | null): Domain | null {
   return node.kind === "fold" && domain?.of === "entries" ? { ...domain, of: "itself" } : null;
 }
 
-/** In both directions. */
+/** Handles comparisons in both directions. */
 function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope): Generator<NeverEqual> {
   if (op === "==" || op === "!=") {
     yield* unlike(left, domainOf(right, scope), "itself");
@@ -91,7 +91,7 @@ function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope)
   for (const { value } of right.elements) yield* unlike(value, domain, "itself");
 }
 
-/** For example `action.type.startsWith("…")`. */
+/** Handles calls such as `action.type.startsWith("…")`. */
 function* searched({ name, target, args: [arg] }: Expr & { kind: "call" }, scope: Scope): Generator<NeverEqual> {
   const fits = searches.get(name);
   if (fits === undefined || target === null || arg === undefined) return;

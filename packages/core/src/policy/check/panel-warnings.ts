@@ -38,7 +38,9 @@ interface LimitingMembrane {
   readonly escalation: { readonly timeout_seconds: number };
 }
 
-/** Reports a second tier that opens only after the membrane's timeout. `refuses`: in all membranes. */
+/**
+ * Reports a second tier that opens only after the membrane's timeout. `refuses`: true if this holds in all membranes.
+ */
 export function lateTier(
   { spec }: Pick<PolicyDocument, "spec">,
   membranes: readonly LimitingMembrane[],
@@ -57,7 +59,7 @@ export function lateTier(
   return { refuses: late.length === membranes.length, diagnostic: { ...about, code: "out_of_range", message, help } };
 }
 
-/** `people`: how many different people could approve. */
+/** Warns if too few people could approve. `people`: how many different people could. */
 export function reachWarning(asked: number, people: number, membrane: string): PolicyDiagnostic | null {
   if (people >= asked) return null;
   const who = people === 0 ? "nobody who may" : people === 1 ? "only 1 person who may" : `only ${people} who may`;

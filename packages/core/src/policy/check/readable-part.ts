@@ -6,7 +6,7 @@ import { collectFindings } from "./findings.ts";
 import { checkPart } from "./schema-check.ts";
 
 export interface ReadablePart {
-  /** Without invalid members of metadata and spec, and without invalid tests. */
+  /** The document without invalid members of metadata and spec, and without invalid tests. */
   readonly document: PolicyDocument;
   readonly spec_fits: boolean;
   /** Without known variables, expressions cannot be checked. */
@@ -32,7 +32,7 @@ export function readablePart(located: Located): ReadablePart | null {
   };
 }
 
-/** Such a list may be misspelled or misplaced variables. */
+/** True if an unknown field holds a list, which may be misspelled or misplaced variables. */
 function mayHoldVariables(document: Members): boolean {
   const { variables: _, ...others } = { ...policySchema.properties, ...schemaAt("/spec").properties };
   return [...Object.entries(document), ...Object.entries(document["spec"] as Members)].some(

@@ -4,7 +4,10 @@ import type { Schema } from "../schema.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { suggestName } from "./suggest-name.ts";
 
-/** The help text is the field's description. A validator library gives neither lines nor help. */
+/**
+ * Checks a document against a schema. The help text is the field's description. A validator library gives neither lines
+ * nor help.
+ */
 export function checkSchema(located: Located, schema: Schema): PolicyDiagnostic[] {
   const findings = collectFindings();
   checkPart({ value: located.value, path: "", located, findings, help: null }, schema);

@@ -59,7 +59,7 @@ export function* sharedBudgetSteps(
   return worst === null ? null : warningOf(isAdded, worst);
 }
 
-/** One name per set of patterns; "*" is a name that no pattern fits. */
+/** Returns one name per set of patterns; "*" is a name that no pattern fits. */
 function namesIn(matches: readonly Match[], kind: keyof MatchPatterns): string[] {
   const patterns = matches.flatMap((match) => [...(match[kind] ?? []), ...(match.exclude?.[kind] ?? [])]);
   return [...new Set(["*", ...(kind === "agents" ? [unnamed_agent_id] : []), ...patterns])];

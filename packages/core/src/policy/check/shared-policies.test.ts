@@ -12,7 +12,7 @@ import { SharedPolicies } from "./shared-policies.ts";
 const packs = new Map(packNames.map((name) => [name, packOf(name)]));
 const cases = [...packs.values()].flatMap((pack) => pack.cases);
 
-/** With the variables of a pack, with others, and with new paths. */
+/** Own policies: with the variables of a pack, with others, and with new paths. */
 function own(n: number) {
   const variables = [
     ...(packs.get(packNames[n % packNames.length] as string)?.rules[0]?.spec.variables ?? []),

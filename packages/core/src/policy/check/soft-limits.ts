@@ -1,6 +1,6 @@
 import type { PolicyDocument } from "../document.ts";
 
-/** May be missing or of another type. */
+/** Roots of values that may be missing or of another type. */
 const readable = /\b(?:params|facts|vars|target|impact|intent|agent)\b/;
 
 /**

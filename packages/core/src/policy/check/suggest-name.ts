@@ -12,8 +12,8 @@ export function suggestName(name: string, known: readonly string[]): string | nu
 }
 
 /**
- * Recognizes plurals, other separators and one wrong letter. Null for a plausible other word, such as `data.import`
- * beside `data.export`.
+ * Returns the known word that `word` misspells. Recognizes plurals, other separators and one wrong letter. Null for a
+ * plausible other word, such as `data.import` beside `data.export`.
  */
 export function misspelt(word: string, known: readonly string[]): string | null {
   if (known.includes(word)) return null;
@@ -28,7 +28,7 @@ function plainWord(word: string): string {
   return word.toLowerCase().replaceAll(/s?[^a-z0-9]+|s$/g, " ");
 }
 
-/** Stops at `most`. Only cells near the diagonal can be smaller. */
+/** Returns the edit distance, at most `most`. Only cells near the diagonal can be smaller. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -54,7 +54,7 @@ function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): Readonly
   return types;
 }
 
-/** Variables that only rename a parameter. */
+/** Returns the variables that only rename a parameter. */
 function aliasesOf({ spec }: PolicyDocument): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>();
   for (const { name, expr } of spec.variables ?? []) {
@@ -78,7 +78,7 @@ interface Comparison {
   readonly kind: Kind;
 }
 
-/** In both directions. The source must parse. */
+/** Yields comparisons in both directions. The source must parse. */
 function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): Generator<Comparison> {
   const comparison = (operand: Expr, literal: Expr): Comparison[] => {
     const name = parameterOf(operand, aliases);
