@@ -1,4 +1,3 @@
-/** Reads the register of agents: who is responsible for an agent, what it did, and what stops it. */
 import { type AgentDetails, foldName, limits, type RegisteredAgent } from "@countersign/contract";
 import {
   allowsAgent,
@@ -37,7 +36,7 @@ const tools_max = 100;
 const children_max = 100;
 const escalation_ids_max = 20;
 
-/** Prefix of this list's cursors, which distinguishes them from those of other lists. The folded agent id follows. */
+/** Distinguishes this list's cursors from those of other lists. The folded agent id follows. */
 const place_prefix = "agent ";
 
 const isPlace = (place: string): boolean =>
@@ -63,7 +62,6 @@ export async function listAgents(
   });
 }
 
-/** Adds to each agent the freezes that stop it. */
 export async function withStatus(query: Query, org_id: string, rows: readonly AgentRow[]): Promise<RegisteredAgent[]> {
   const freezes = await readFreezes(query, org_id);
   return rows.map((row) => {
@@ -135,7 +133,6 @@ function figuresOf(actions: readonly AgentActions[]): Omit<AgentDetails["activit
   };
 }
 
-/** Returns the tools of these actions, and whether a current rule of their membrane names them. */
 async function toolsOf(
   state: OrgState,
   actions: readonly AgentActions[],

@@ -20,7 +20,6 @@ const panel = (policy: string, id: string, more: Partial<CountedDemand> = {}): C
   ...more,
 });
 
-/** Opens a review that began `minutes` ago and has this total time in minutes. */
 async function opened(
   org_id: string,
   minutes: number,
@@ -42,7 +41,6 @@ async function opened(
   return escalation_id;
 }
 
-/** Moves the times of all open reviews back by this many minutes. */
 const pass = (minutes: number) =>
   db.query(
     `update escalations set created_at = created_at - d, expires_at = expires_at - d, notice_at = notice_at - d,
@@ -52,7 +50,6 @@ const pass = (minutes: number) =>
     [`${minutes} minutes`],
   );
 
-/** Returns the mails since the last call: recipient and contents. */
 async function mailed(): Promise<{ to: string; rules: (readonly string[])[]; reminders: (string | undefined)[] }[]> {
   const rows = await db.query<{ sealed: string }>(
     "select sealed from mails where kind = 'escalations' order by mail_id",
@@ -74,7 +71,6 @@ async function organization() {
   };
 }
 
-/** Runs two passes at once, like two nodes. */
 const remind = () => Promise.all([remindReviewers(runtime), remindReviewers(runtime)]);
 
 test("those whose approval is missing are reminded once at half of the time and once with a tenth of it left", async () => {

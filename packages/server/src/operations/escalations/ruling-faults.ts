@@ -1,4 +1,3 @@
-/** Maps refusals of the core to faults. */
 import {
   type FastApproval,
   Fault,

@@ -67,7 +67,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "rebuild" as const }) },
 );
 
-/** A node that loses its database session at the given statement, before sending or after the commit. */
 function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system" | "tenant"> {
   let statements = 0;
   return {
@@ -97,7 +96,6 @@ const read = (org_id: string, window: RecountedWindow) =>
     window as Parameters<typeof readOverview>[3],
   );
 
-/** Returns what a recount also gives, for buckets of an hour or longer. */
 function told(overview: Overview) {
   const sorted = <Row>(rows: readonly Row[], key: (row: Row) => string) =>
     [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1));
@@ -146,7 +144,6 @@ async function expectExact(
   if (overview.bucket_seconds === 3_600) expect(hourly(overview)).toEqual(verdicts);
 }
 
-/** Expects each agent that acted, from its first decision to at most a minute before its last. */
 async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision">>[]) {
   const noted = await db.tenant(org_id, (query) => listAgents(query, org_id, "", null, 100));
   const times = (agent_id: string) =>

@@ -14,9 +14,9 @@ import { closeFrozenPage } from "./close-frozen-reviews.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 /**
- * Freezes an agent, a key or the organization, or changes mode and reason of a freeze. No later commit on any node
- * approves its actions. With `block`, open reviews are closed: one page before this resolves, the rest by the worker.
- * Faults: not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable (stale each time).
+ * Freezes an agent, a key or the organization, or changes a freeze. No later commit on any node approves the subject's
+ * actions. With `block`, open reviews are closed: one page before this resolves, the rest by the worker. Faults:
+ * not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable.
  */
 export async function freeze(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "callers" | "deliveries">,

@@ -29,7 +29,7 @@ import { shownGrant } from "./shown-grant.ts";
 /**
  * Creates a grant from a held action. Faults: not_found, self_review, state_conflict (not held, its rules changed, or
  * too many grants), forbidden (a rule permits no grants, or names other reviewers), invalid_request (the scope does not
- * cover the action, or a limit is too large), frozen, idempotency_conflict, unavailable (stale each time).
+ * cover the action, or a limit is too large), frozen, idempotency_conflict, unavailable.
  */
 export function createGrant(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates">,
@@ -41,7 +41,7 @@ export function createGrant(
   return idempotentAttempts(runtime, caller, terms, (attempt) => makeGrant(runtime, attempt, input));
 }
 
-/** Creates the grant in one transaction. The order of the checks is part of the API: the first failure is reported. */
+/** The order of the checks is part of the API: the first failure is reported. */
 async function makeGrant(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -106,7 +106,6 @@ async function refuseOwn(query: Query, org_id: string, reviewer: Identity, actio
   throw faultAt("self_review", "", "not_allowed", message);
 }
 
-/** Faults: forbidden. */
 async function demandReviewer(
   query: Query,
   rules: readonly GrantRule[],
@@ -119,7 +118,6 @@ async function demandReviewer(
   throw faultAt("forbidden", "", "not_allowed", `The rule ${unmet.policy} names other reviewers. Ask one of them.`);
 }
 
-/** Returns the end of the grant. Faults: invalid_request. */
 function limited(
   { times, until }: GrantInput,
   { times_max, hours_max }: { readonly times_max: number; readonly hours_max: number },

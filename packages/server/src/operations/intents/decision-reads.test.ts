@@ -6,7 +6,6 @@ import { createDecisionReads } from "./decision-reads.ts";
 interface Statement {
   readonly org_id: string;
   readonly intents: readonly string[];
-  /** Answers with a decision on each intent except `absent`, or with a failure. */
   readonly answer: (end?: Error) => void;
 }
 
@@ -19,7 +18,6 @@ function world() {
         under_way.push({ org_id, intents, answer: (end) => (end === undefined ? resolve(rows) : reject(end)) });
       });
     }) as unknown as Query);
-  /** Returns the running statements, and clears the list. */
   const taken = () => under_way.splice(0);
   const running = new Set<() => void>();
   const timers = {

@@ -5,7 +5,6 @@ import { createDecisionWaits } from "./decision-waits.ts";
 
 type Found = { readonly org_id: string; readonly intent_id: string }[];
 
-/** Each poll of the database asks `look` which intents are final. */
 function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   let now_ms = 0;
   let looks = 0;
@@ -21,7 +20,6 @@ function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   return {
     waits,
     looks: () => looks,
-    /** Advances the time by single milliseconds. */
     async pass(ms: number) {
       for (let n = 0; n < ms; n++) {
         now_ms += 1;

@@ -1,7 +1,6 @@
 /**
  * Holds requests until their decision is final. One query polls all awaited intents every `look_ms`, so a ruling on any
- * node releases its requests within that time. A failed poll is repeated. A poll whose session hangs is given up, and
- * the next one uses another session.
+ * node releases its requests within that time. If a poll fails or hangs, the next one uses another session.
  */
 
 import type { Db, Log, Timers } from "../../ports.ts";
@@ -9,7 +8,7 @@ import { readFinal } from "../../store/intents/intents.ts";
 import type { DecisionWaits } from "../shared/node-services.ts";
 
 const look_ms = 50;
-/** A poll that takes longer has lost its session, or the database is in trouble. */
+/** A slower poll has lost its session, or the database is in trouble. */
 const hung_ms = 1_000;
 
 interface Waiter {

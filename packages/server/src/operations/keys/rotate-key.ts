@@ -8,10 +8,9 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Replaces the calling key by a new one with the same role, scope, environment, name, lifetime, bindings and rate
- * window, in one transaction. Only the key itself may; other callers get the same refusal whether or not the key
- * exists. Of concurrent rotations one succeeds; the others find the key revoked. Open invitations belong to the chain
- * and stay.
+ * Replaces the calling key by one with the same settings and rate window, in one transaction. Only the key itself may;
+ * other callers get the same refusal whether or not it exists. Of concurrent rotations one succeeds. Open invitations
+ * belong to the chain and stay.
  *
  * Takes no Idempotency-Key, because the old key cannot repeat the request. If the answer is lost, use another admin key
  * or the command line. Faults: forbidden, invalid_api_key, expired_api_key. Source: spec §3 and §5 rule 7.

@@ -29,14 +29,12 @@ function read(org_id: string, request: OverviewRequest = hour, database: Pick<Db
   return readOverview(runtime, new Map(), { org_id }, request);
 }
 
-/** Counts all decisions so far. */
 async function keep(): Promise<void> {
   const keeper = createFiguresKeeper(db);
   do await keeper.pass(() => false);
   while (keeper.behind() > 0);
 }
 
-/** Checks twice: with uncounted newest decisions, and after counting them. */
 async function both(
   org_id: string,
   look: (overview: Overview) => void,

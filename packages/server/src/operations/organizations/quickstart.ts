@@ -1,4 +1,3 @@
-/** Creates an organization with a working key in one call. Source: spec §1, §2.1 and §4. */
 import {
   limits,
   type Membrane,
@@ -33,10 +32,10 @@ import { createOrganization } from "./create-organization.ts";
 type Needs = Pick<Runtime, "db" | "clock" | "ids" | "settings" | "callers">;
 
 /**
- * Creates an organization, its default membrane in shadow, and a live admin key. The membrane decides the mode, so
- * going live needs no new key. A repetition under the same Idempotency-Key, which is a secret, gets a new key for the
- * same organization. Faults: not_found (intake), invalid_request (Idempotency-Key), idempotency_conflict (another body,
- * too late, or the first key was used or revoked).
+ * Creates an organization, its default membrane in shadow, and a live admin key. A repetition under the same
+ * Idempotency-Key, which is a secret, gets a new key for the same organization. Faults: not_found (intake),
+ * invalid_request (Idempotency-Key), idempotency_conflict (another body, too late, or the first key was used or
+ * revoked). Source: spec §1, §2.1 and §4.
  */
 export async function quickstart(
   runtime: Needs,
@@ -110,7 +109,6 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
   };
 }
 
-/** Replaces the first key if it is unused. Faults: idempotency_conflict. */
 async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Promise<Quickstart> {
   const { org_id, key_id } = first;
   let person = key_id;
@@ -153,8 +151,8 @@ function refuseGuessable(idempotency_key: string): void {
 }
 
 /**
- * Returns a complete program for `node first-intent.mjs`. It creates a bound key for the agent once, stores it in a
- * file, and submits with that key only.
+ * Returns a program for `node first-intent.mjs`, which creates a bound key for the agent once, stores it in a file, and
+ * submits with it.
  */
 function snippet(public_url: string, { membrane_id }: Pick<Membrane, "membrane_id">, admin_key: string): string {
   return `// first-intent.mjs: run with "node first-intent.mjs"

@@ -18,7 +18,6 @@ const clock = createClock();
 const ids = createIds(clock);
 const at = "2026-11-21T03:00:00.000000Z";
 
-/** Returns a person who made `count` keys, webhooks and invitations each, and a key that may remove the person. */
 async function maker(count: number) {
   const { org_id, key } = await testOrganization(db);
   const { key_id } = await key({ role: "admin" });
@@ -47,7 +46,6 @@ async function maker(count: number) {
   return { org_id, caller, user_id, made };
 }
 
-/** A database that counts statements of the system scope. */
 function counting() {
   let statements = 0;
   const counted: Db = {

@@ -1,6 +1,6 @@
 /**
- * Words mails, as plain text and HTML from the same parts. Names chosen by strangers are shortened and shown without
- * characters that could form a link or an encoded word.
+ * Words mails, as plain text and HTML from the same parts. Strangers choose names, so names are shortened and shown
+ * without characters that could form a link or an encoded word.
  */
 import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
 import { type Contradiction, clipText } from "@countersign/core";
@@ -31,7 +31,6 @@ export function signupMail(public_url: string, { org_name, token }: MailContents
   });
 }
 
-/** A signup for an address that has an account. */
 export function knownAddressMail(public_url: string): Words {
   return written({
     subject: "You have an account already",
@@ -92,7 +91,6 @@ export function accountMail(public_url: string, { change, passkeys = 0 }: MailCo
   });
 }
 
-/** A domain lost its proof, or another organization claims a domain of this organization's people. */
 export function domainMail(public_url: string, { domain, event }: MailContents["domain"]): Words {
   const name = shown(domain.replaceAll(".", " dot "));
   return event === "ended"
@@ -125,7 +123,6 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   expired: "people had approved, but whose approval had expired",
 };
 
-/** An agent carried out an action without permission. */
 export function contradictionMail(
   public_url: string,
   { intent_id, agent_id, because }: MailContents["contradiction"],
@@ -182,7 +179,6 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
 
 const reminders = { half: "Half of the time is over", tenth: "A tenth of the time is left" } as const;
 
-/** `token`: for the link that stops these mails. */
 export function escalationsMail(
   public_url: string,
   { waiting, more }: MailContents["escalations"],
@@ -207,27 +203,26 @@ export function escalationsMail(
   });
 }
 
-/** Returns the link to a page of the console, which sends the token. */
 function linkTo(public_url: string, page: string, token: string): string {
   return `${public_url}/${page}?token=${encodeURIComponent(token)}`;
 }
 
 const shown_chars_max = 80;
-/** Maximum of rules that an item names. */
 const rules_max = 5;
 
 const hidden = new RegExp(hiddenCharacter, "gu");
 
-/** Removes the characters that links (dot, colon, slash, @) and encoded words (= and ?, RFC 2047) need. */
+/**
+ * Characters to replace. The others cannot form a link (dot, colon, slash, @) or an encoded word (= and ?, RFC 2047).
+ */
 const notShown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
-/** Returns a stranger's name, safe for a line of a mail. */
 function shown(name: string): string {
   const clean = name.replaceAll(hidden, " ").replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
-/** Returns the type of an action. An unknown type is an agent's text, and says less than the tool. */
+/** Returns the type, or the tool if no release knows the type. */
 function shownDeed(type: string, verb: string | undefined): string {
   if (Object.hasOwn(actionTypes, type)) return type;
   const shown_type = type === unclassified_action_type ? type : shown(type);

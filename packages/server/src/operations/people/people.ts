@@ -54,7 +54,7 @@ export async function listPeople(
 
 /**
  * Changes a person's role and ends the person's sessions. If the new role has fewer rights, `made` keeps or revokes
- * each thing that the person made. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
+ * what the person made. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
  * refuseEnded.
  */
 export async function changeRole(
@@ -88,11 +88,10 @@ export async function changeRole(
 }
 
 /**
- * Removes a person: sessions, links, passkeys and invitations to the address end. The address is free for any
- * organization, but the organization's provider cannot bring the person back. `made` keeps or revokes each thing that
- * the person made. Votes and overrides stay, but approvals of pending reviews stop counting
- * (docs/reference/reviews.md). Assigned reviews stay assigned. Faults: not_found, state_conflict (the last admin, or
- * those of settleMade), those of refuseEnded.
+ * Removes a person: sessions, links, passkeys and invitations to the address end. The organization's provider cannot
+ * bring the person back. `made` keeps or revokes what the person made. Votes and overrides stay, but approvals of
+ * pending reviews stop counting (docs/reference/reviews.md). Assigned reviews stay assigned. Faults: not_found,
+ * state_conflict (the last admin, or those of settleMade), those of refuseEnded.
  */
 export async function removePerson(
   runtime: Recording & Pick<Runtime, "log">,

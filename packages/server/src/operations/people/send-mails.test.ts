@@ -50,7 +50,6 @@ test("a mail that a server refuses is tried again later and sent once; its links
   expect(row).toMatchObject({ kind: "signup" });
   expect(row?.sealed).not.toContain("first@example.com");
   refusing = false;
-  // At least once: on a slow machine a lease may expire, and the mail is sent twice.
   await expect.poll(() => pass(10)).toBeGreaterThanOrEqual(1);
   await expect.poll(async () => (await waiting()).length).toBe(0);
   const all = sent.length;
@@ -62,7 +61,6 @@ test("a mail taken by a node that died is sent by another, after its lease", asy
   const before = sent.length;
   await signup("second@example.com");
   await expect.poll(async () => (await waiting()).length).toBe(1);
-  // A node dies right after claiming the mail.
   await database.db.query("update mails set due_at = now()");
   await database.db.system((query) => claimMails(query, 120, 10, []));
   refusing = false;
@@ -156,7 +154,6 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   } as const;
   await database.db.system((query) => insertPerson(query, { ...known, created_at: at }));
   for (const to of ["known@example.com", "unknown@example.com"]) {
-    // Avoids the separate limit per client address.
     offset_us += 61_000_000;
     const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
     for (let n = 0; n < 5; n++) {
@@ -179,13 +176,11 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   expect(sent.filter((mail) => mail.to === to)).toHaveLength(3);
 });
 
-/** Returns the number of mails that were put off. */
 async function putOff(): Promise<number> {
   const rows = await database.db.query("select from mails where due_at > now() + interval '1 second' and attempts = 0");
   return rows.length;
 }
 
-/** A mail server that never answers. */
 const hanging = (asked: string[], by: string) => ({
   send: (_mail: Mail, stop?: AbortSignal) => {
     asked.push(by);
@@ -193,7 +188,6 @@ const hanging = (asked: string[], by: string) => ({
   },
 });
 
-/** Stops nodes without time for mails under way. */
 const impatient: Timers = {
   after: (wait_ms, run) => timers.after(wait_ms === sending_ms_max ? 0 : wait_ms, run),
 };
@@ -217,7 +211,6 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
   await database.db.system(async (query) => {
     await writeMail(stopping.runtime, query, "account", { to: "last@example.com", change: "password_changed" });
-    // Six failures.
     await query("update mails set attempts = 6", []);
   });
   stopping.runtime.mails.wake();

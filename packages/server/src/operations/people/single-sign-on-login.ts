@@ -1,4 +1,3 @@
-/** Signs people in at an organization's own OpenID provider. */
 import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
 import { equalInConstantTime, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -21,9 +20,7 @@ import { inviteArrived } from "./invitations.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
-/** State between begin and finish; stored sealed. */
 interface Started extends OpenIdLogin {
-  /** SHA-256 of the browser's cookie, hex. */
   readonly browser: string;
   readonly issuer: string;
   readonly client_id: string;
@@ -58,19 +55,14 @@ export async function beginSingleSignOn(
   return { location: answer.location, state_sha256, browser };
 }
 
-/** The result of a provider's claim. */
-type Arrival =
-  | { readonly person: Person }
-  /** No person yet; an invitation was mailed. */
-  | { readonly invited: string }
-  | { readonly other: DomainClaim };
+type Arrival = { readonly person: Person } | { readonly invited: string } | { readonly other: DomainClaim };
 
 /**
  * Begins a session for the person whom the provider confirms, found by account or address. Others are invited, because
  * only the owner of a mailbox may join. A second factor is still required. `browserOf` reads the cookie of a login.
  * Faults: invalid_credentials (another browser or organization, expired, used, refused by the provider), forbidden (no
- * acceptable address, a removed person, or just invited), already_exists (a person of another organization, whose
- * admins get a mail; or the maximum of people or invitations), unavailable.
+ * acceptable address, a removed person, or just invited), already_exists (a person of another organization, or the
+ * maximum of people or invitations), unavailable.
  */
 export async function finishSingleSignOn(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings" | "mails">,
@@ -110,7 +102,6 @@ async function findProvider(
   return found === undefined || others.length > 0 ? undefined : readSingleSignOn(query, found);
 }
 
-/** Uses up a started login, even if it failed. Faults: invalid_credentials. */
 async function takeStarted(
   runtime: Pick<Runtime, "db" | "sealer">,
   org_id: string,
@@ -134,7 +125,6 @@ async function takeStarted(
   return { row, started };
 }
 
-/** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
 const subjectPattern = /^[\x20-\x7e]{1,255}$/;
 /** ASCII only, because lower case can merge different Unicode addresses (the Kelvin sign becomes k). */
 const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
@@ -148,7 +138,7 @@ function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_v
   return email;
 }
 
-/** Finds the person under the head's lock, or invites the address. Two concurrent first logins send one mail. */
+/** Finds the person under the head's lock, or invites the address, so that concurrent first logins send one mail. */
 async function arrivalOf(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
@@ -161,7 +151,6 @@ async function arrivalOf(
   let arrival: Arrival | undefined;
   await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
   await withHead(query, org_id, async () => {
-    // Read again, because it may have changed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
     if (row === undefined || !sameClient(row, asked)) throw notThrough();
     const { issuer, default_role: role } = row;
@@ -194,7 +183,7 @@ async function arrivalOf(
   return arrival;
 }
 
-/** Locks the probable person, because people are locked before the head. The person is checked again under the head. */
+/** Locks the probable person, because people are locked before the head. `arrivalOf` checks again under the head. */
 async function lockVouchedFor(
   query: Query,
   { org_id, issuer }: StoredSingleSignOn,
@@ -203,7 +192,6 @@ async function lockVouchedFor(
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
   if (known !== undefined && (await lockPerson(query, org_id, known)) !== undefined) return;
-  // No person by account: try the address, as after a new invitation.
   const found = await findPerson(query, email);
   if (found !== undefined) await lockPerson(query, org_id, found.user_id);
 }
@@ -223,7 +211,6 @@ function noProvider(): Fault {
   return faultAt("not_found", "", "no_provider", message);
 }
 
-/** Fault of a failed login. */
 function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
   return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
 }

@@ -11,10 +11,7 @@ import { createOrgStates } from "./org-state.ts";
 
 const { db } = await testDatabase();
 
-/**
- * A database that reports each statement of an organization before it is sent. If `told` throws, the statement is not
- * sent.
- */
+/** Reports each statement of an organization before it is sent. If `told` throws, the statement is not sent. */
 function telling(told: (text: string) => void): Db {
   return {
     ...db,
@@ -98,9 +95,7 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
   const huge = await organization(500);
   expect(await readAgain(huge)).toEqual([0]);
   expect(await readAgain(huge, others[1])).toEqual([]);
-  // The least recently used was evicted.
   expect(await readAgain(others[0])).toEqual([0]);
-  // A set with own policies belongs to one organization and includes a place for each rule, however small.
   const owners = [await organization(1), await organization(1), await organization(1)] as const;
   expect(await readAgain(...owners)).toEqual([0, 1, 2]);
   expect(await readAgain(...owners)).toEqual([]);

@@ -82,7 +82,6 @@ test("each holder has a line: others' large pieces come between, and do not wait
   handOn(() => done.push("b3"), 5_000, "b");
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   expect(done.slice(5)).toEqual(["b3"]);
-  // A pause has a maximum, however long the piece took.
   vi.advanceTimersByTime(250);
   await nextTurn();
   expect(done.slice(5)).toEqual(["b3", "a3"]);

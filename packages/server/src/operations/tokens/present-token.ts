@@ -13,11 +13,9 @@ import { type TokenUse, useToken } from "../../store/tokens/used-tokens.ts";
 import type { Runtime } from "../runtime.ts";
 import type { CheckedToken, OrgState, ProvedToken } from "../shared/node-services.ts";
 
-/** The token of one request. A batch has one token. */
 export interface PresentedToken {
   /** Checks the token once per list of issuers. */
   check(state: OrgState): Promise<CheckedToken>;
-  /** Returns true if this request may use a single-use token. */
   use(proved: ProvedToken): Promise<boolean>;
 }
 

@@ -71,7 +71,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
       timestamp: Date.now() + shift_seconds * 1000,
     });
 
-  /** Creates one of each sealed text through the API of this node. */
   async function madeAt(url: string, hook: string) {
     const org = await pulling(database, url);
     const webhook = { url: hook, event_types: ["decision.blocked"] };
@@ -84,7 +83,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
     const code = codeAt(secret, 0);
     const confirm = { cookie: person.cookie, body: { code } };
     expect((await nodes.send("POST", "/v1/auth/totp/confirm", confirm, url)).status).toBe(200);
-    /** Shows that another node can open all of them. */
     const proveAt = async (base: string) => {
       const asked = await org.submit({}, base);
       expect((await outcome(org, asked, base)).unknown).toMatchObject([{ path: missing, reason: "source_invalid" }]);
@@ -97,7 +95,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
     return { org, proveAt };
   }
 
-  /** Writes sealed texts that would need a provider or a slow mail server. */
   async function writeByHand(org_id: string, sealer: KeyRing, n: number): Promise<void> {
     const hash = String(n).padStart(64, "0");
     await database.db.system(async (query) => {

@@ -7,7 +7,6 @@ import { createBacklogWatch } from "./watch-backlog.ts";
 
 const { db } = await testDatabase();
 
-/** Writes events that no webhook subscribes to. */
 const addEvents = (org_id: string, count: number) =>
   db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)

@@ -1,4 +1,3 @@
-/** Computes each delivery's status and next attempt, and writes both with an audit row. */
 import { limits } from "@countersign/contract";
 import { afterAttempt, deliveryFailureText, formatTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -52,8 +51,8 @@ function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: stri
 }
 
 /**
- * Settles attempts of one organization in one transaction, with audit rows `delivered` and `delivery_failed`. If a
- * newer lease exists, the settlement changes nothing. Returns all settlements.
+ * Settles attempts of one organization in one transaction, with audit rows. If a newer lease exists, the settlement
+ * changes nothing. Returns all settlements.
  */
 export async function settleAttempts(
   { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,
