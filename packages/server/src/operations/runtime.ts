@@ -33,7 +33,6 @@ import type {
 } from "./shared/node-services.ts";
 
 export interface DecisionMetrics {
-  /** `elapsed_us`: from the operation's start to the commit. */
   decided(verdict: string, mode: string, elapsed_us: number): void;
   decidedAgain(): void;
 }
@@ -43,7 +42,6 @@ export interface ReportMetrics {
 }
 
 export interface DeliveryMetrics {
-  /** Counts an attempt. `pending`: the delivery will be retried. */
   attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
 }
 

@@ -42,7 +42,6 @@ const place_prefix = "agent ";
 const isPlace = (place: string): boolean =>
   place.startsWith(place_prefix) && place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
 
-/** Lists agents by folded id. Faults: invalid_request (cursor). */
 export async function listAgents(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,

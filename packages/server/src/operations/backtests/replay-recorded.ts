@@ -42,7 +42,6 @@ import {
 } from "../../store/backtests/backtests.ts";
 import type { BacktestJob } from "../shared/node-services.ts";
 
-/** Position of reading. The thread that holds the turn reads the next page. */
 export interface Turn {
   readonly before: string | null;
   readonly left: number;
@@ -66,7 +65,6 @@ export interface ReplayedPart {
 export interface ReplayNeeds {
   read<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readonly packs: PackRules;
-  /** Resolves when this thread may read. */
   turn(): Promise<Turn>;
   pass(turn: Turn): void;
   /** Called after every `breath_rows` intents. Awaited, so that the thread can receive cancellations and data. */
@@ -104,7 +102,6 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
     const last = page.at(-1);
     if (last === undefined) break;
     next = readPage();
-    // A rejection is handled where the page is awaited.
     next.catch(() => undefined);
     oldest_us = last.at_us;
     const records = await recordsOf(needs, org_id, page);
@@ -201,7 +198,6 @@ interface Unable {
 }
 type Decider = Able | Unable;
 
-/** Policy sets by era and membrane, compiled once per combination of packs and versions. */
 class Deciders {
   private readonly byEra = new LRUCache<string, Decider>({ max: 1_000 });
   private readonly shared = new SharedPolicies();
@@ -255,7 +251,6 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
-      // Absent in older records of membranes.
       ...[...(membrane.rules_off ?? [])].sort().map((rule) => `-${rule}`),
       ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");
@@ -346,7 +341,6 @@ function recordedOf(row: RecordedRow, lifts: readonly string[] | null): Recorded
   };
 }
 
-/** Returns a freeze for the recorded decision. Only its kind and mode affect the verdict. */
 function recordedFreeze(frozen: NonNullable<RecordedRow["frozen"]>): StandingFreeze {
   const [kind, mode] = frozen.split(" ") as [StandingFreeze["kind"], StandingFreeze["mode"]];
   return { kind, mode, subject: "", name: "", reason: "as recorded", frozen_by: "", frozen_at: "", lineages: [] };

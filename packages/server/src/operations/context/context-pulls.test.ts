@@ -18,7 +18,6 @@ const ok = (document: object = { contract_version: "1", facts: {} }): Answered =
 const status = (code: number): Answered => ({ status: code, body: Buffer.alloc(0), cache_control: null });
 const failed = (what: "timeout" | "unreachable" | "refused" | "too_large"): Answered => ({ failed: what, text: what });
 
-/** One node. `answer` returns each answer, or null to leave the request open until `settle`. */
 function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_000_000) {
   let now_us = start_us;
   const timers = new Set<{ at_us: number; run: () => void }>();

@@ -118,7 +118,6 @@ class ContextQuestions {
     return answering;
   }
 
-  /** Waits for one of the organization's places, at most for the timeout of the request. */
   #inPlace(question: Question): Promise<Pulled | null> {
     const { clock, timers } = this.#parts;
     const { org_id, source } = question;
@@ -211,7 +210,6 @@ function readAnswer(answer: Answered, received_us: number): Pulled {
   return { document: normalizeContext(document as ContextDocument), received_us, inexact };
 }
 
-/** Sets facts to null whose only problem is a number that no double holds, and returns them. */
 function clearInexactFacts(document: unknown, examine: (part: unknown) => readonly Problem[]): InexactFacts {
   const inexact: Partial<Record<FactCategoryName, string[]>> = {};
   const facts = (document as Partial<ContextDocument> | null)?.facts;

@@ -44,7 +44,6 @@ export async function putContext(
   return shown(subject, stored, received_at);
 }
 
-/** Faults: not_found. */
 export async function getContext(
   runtime: Pick<Runtime, "db">,
   caller: Caller,

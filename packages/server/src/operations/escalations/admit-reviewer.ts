@@ -12,7 +12,6 @@ import { unmetDemandsFault } from "./ruling-faults.ts";
 
 export interface AdmittedReviewer {
   readonly person: string;
-  /** True: the person also submitted the action. Only in solo mode. */
   readonly self_reviewed: boolean;
   readonly absent: readonly string[];
 }

@@ -71,7 +71,6 @@ async function nobodyCanDecide(
   return reviewOutOfReach(query, org_id, review, { submitter, parties });
 }
 
-/** Marks the record if a freeze prevents its approval. `stopped`: the affected reviews. */
 export function withFreeze(record: Escalation, stopped: ReadonlySet<string>): Escalation {
   return stopped.has(record.escalation_id) ? { nobody_waits: "frozen", ...record } : record;
 }

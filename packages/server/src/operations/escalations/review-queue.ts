@@ -18,7 +18,6 @@ import type { ReviewQueues } from "../shared/node-services.ts";
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
 /** Share of a cap below which submissions enter concurrently. Small, because several nodes may do so. */
 const roomy = 0.1;
-/** How long a count is used. Later submissions are added to it. */
 const counted_for_us = us_per_second;
 /** How long a submission waits for its turn. While the database hangs, each turn takes seconds. */
 const patience_us = 10 * us_per_second;
@@ -46,7 +45,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return made;
   }
 
-  /** Returns true if the pending reviews, including this one, are at most far below the cap. */
+  /** Returns true if the queue is certainly far below the cap. */
   function hasRoom({ counted, entered, max }: Standing): boolean {
     if (counted === null || clock.now_us() - counted.at_us > counted_for_us) return false;
     return counted.pending + entered - counted.entered < roomy * max;

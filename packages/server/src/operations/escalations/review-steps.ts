@@ -82,7 +82,6 @@ export async function lockReview(query: Query, org_id: string, escalation_id: st
   return { head, review: openTiers(review, at), at };
 }
 
-/** Returns the review with the current ids of its voters, so that nobody counts twice. */
 async function withPresentPersons(query: Query, org_id: string, review: Review): Promise<Review> {
   const renamed = new Map<string, string>();
   for (const { reviewer } of review.record.votes) {

@@ -5,7 +5,6 @@ import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts"
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { eventRow } from "../shared/event-row.ts";
 
-/** The audit row of a step. A closing step has a second one. */
 export interface StepAudit {
   readonly actor: string;
   /** Null: the step has no row of its own. */

@@ -30,7 +30,6 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
       mails += await mailReviewers(runtime, query, org_id, asking);
       for (const each of escalations) {
         const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
-        // Without an order, all demands are mailed at once, and `notified` records that.
         if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
       }
       await writeNotices(
@@ -46,7 +45,6 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
 }
 
 export interface AskingEscalation extends WaitingEscalation {
-  /** Returns true if reviewers must be asked for this demand. `areThey`: true if a list includes the person. */
   readonly asks: (demand: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean) => boolean;
   readonly reminder?: "half" | "tenth";
 }

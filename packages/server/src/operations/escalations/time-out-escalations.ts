@@ -43,7 +43,6 @@ export async function timeOutEscalations(
   return due.length === batch_rows;
 }
 
-/** Faults: escalation_closed (another step came first), unavailable. */
 async function timeOut(runtime: Pick<Runtime, "db" | "ids" | "orgStates">, due: DueEscalation): Promise<void> {
   const { org_id, approves } = due;
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {

@@ -81,7 +81,6 @@ function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "que
   };
 }
 
-/** Runs one pass of a node that knows of the organization, with pages of four seqs. */
 function pass(org_id: string, node: Pick<Db, "queued" | "system" | "tenant"> = db): Promise<void> {
   const keeper = createFiguresKeeper(node, { seqs: 4, rows: 7 });
   keeper.decided(org_id);

@@ -20,10 +20,8 @@ export const largestPage: PageSize = { seqs: 20_000, rows: 5_000 };
  */
 const busy_entries = 1_000;
 const passes_of_a_round = 30;
-/** Work of one pass in entries. A turn costs `turn_work` besides its entries. */
 const work_max = 200_000;
 const turn_work = 200;
-/** Organizations looked up per pass, and passes between two walks over the list. */
 const looked_up_max = 500;
 const resting_passes = 120;
 
@@ -56,7 +54,6 @@ export function createFiguresKeeper(
       const progress = await takeStep(db, org_id, page);
       if (progress === null) {
         keep(known);
-        // No state yet, or another node works on the organization.
         return await db.system((query) => createState(query, org_id));
       }
       if (isBehind(progress)) keep(entriesBehind(progress));

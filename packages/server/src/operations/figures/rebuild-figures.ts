@@ -10,7 +10,6 @@ import {
 import { largestPage } from "./keep-figures.ts";
 
 export interface Rebuilt {
-  /** True: an earlier run or the service began this rebuild. */
   readonly continued: boolean;
   readonly as_of: number;
 }

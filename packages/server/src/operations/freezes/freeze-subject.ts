@@ -6,7 +6,6 @@ import { readKeyLineage } from "../../store/keys/keys.ts";
 
 export interface FreezeTarget {
   readonly kind: FreezeKind;
-  /** The agent_id, key_id or org_id. */
   readonly name: string;
 }
 

@@ -31,7 +31,6 @@ export async function freeze(
   return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
 }
 
-/** A failure only costs time, because the worker closes the rest. */
 async function closeFirstPage(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
   org_id: string,

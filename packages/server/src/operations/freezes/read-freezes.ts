@@ -18,7 +18,6 @@ import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 const day_ms = 86_400_000;
 
-/** Lists freezes, newest first. */
 export function readFreezeList(runtime: Pick<Runtime, "db">, { org_id }: Pick<Caller, "org_id">): Promise<Freeze[]> {
   return runtime.db.tenant(org_id, (query) => listFreezes(query, org_id));
 }

@@ -1,4 +1,3 @@
-/** Creates grants: a person allows a limited number of similar actions in advance. See decision 0045. */
 import { foldName, type Grant, type GrantInput, limits } from "@countersign/contract";
 import {
   Fault,
@@ -75,7 +74,6 @@ async function makeGrant(
   const expires_at = limited(input, terms, created_at);
   refuseScope(input, action);
 
-  // The raised policy epoch makes nodes look for grants.
   const actions = { agent: foldName(scope.agent_id), verb: foldName(scope.verb) };
   const about = { membrane_id, mode, lineage_id: action.lineage_id, ...actions };
   const live = await readUsableGrants(query, org_id, about);

@@ -109,7 +109,6 @@ async function demandClaimer(query: Query, caller: Caller, stored: StoredDecisio
   throw faultAt("forbidden", "", "not_allowed", message);
 }
 
-/** Intents are never deleted, so a missing one is a broken invariant. */
 function demandStored<T>(stored: T | undefined): T {
   if (stored === undefined) throw new Error("an intent that was seen is not stored");
   return stored;
@@ -178,7 +177,7 @@ async function blocksNow(
     for_agents: isAgent(caller),
   };
   const again = decideAgain(action, let_through, present);
-  // A timeout is not an approval by people, so no demand was met.
+  // A timeout approved the action without people, so no demand was met.
   if (again.blocked.length > 0 || escalation_status === "timed_out") return again.blocked;
   const review = escalation_id === null ? undefined : await readReview(query, org_id, escalation_id);
   const demands = await notGranted(query, org_id, action, again.demands, present);

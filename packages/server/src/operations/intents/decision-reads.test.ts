@@ -44,7 +44,6 @@ test("thousands that ask at once are answered with a statement for 16 intents, a
     for (const each of some) each.answer();
     await turn();
   }
-  // The first two statements read the first intents. The other 98 intents are read 16 per statement.
   expect(statements).toBeLessThanOrEqual(2 + Math.ceil(100 / 16));
   expect((await Promise.all(answers)).map((each) => each?.intent_id)).toEqual(
     Array.from({ length: 8_000 }, (_, n) => `int_${n % 100}`),

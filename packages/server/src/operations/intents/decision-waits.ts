@@ -8,7 +8,6 @@ import { readFinal } from "../../store/intents/intents.ts";
 import type { DecisionWaits } from "../shared/node-services.ts";
 
 const look_ms = 50;
-/** A slower poll has lost its session, or the database is in trouble. */
 const hung_ms = 1_000;
 
 interface Waiter {

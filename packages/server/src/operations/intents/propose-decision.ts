@@ -46,7 +46,6 @@ export interface Proposal {
   readonly submission: IntentSubmission;
   readonly asked_mode: "shadow" | undefined;
   readonly pulled: Pulled | null;
-  /** Facts of the agent's token, or why they are missing; null: there is no token. */
   readonly token: ContextSource | null;
   readonly idempotency: IdempotencyRow | null;
 }
@@ -57,7 +56,6 @@ interface Made {
   readonly fingerprint: string | null;
   readonly override: Pick<ReadyOverride, "override_id" | "expires_at"> | null;
   readonly grant: StoredGrant | null;
-  /** The review of an equal action on which this one rests; null: none. */
   readonly rest: Joined | Resumed | null;
 }
 
@@ -190,7 +188,6 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled, 
   return { now_us, facts: { ...facts, ancestors } };
 }
 
-/** Adds the person for whom the agent acts to the facts, so that rules can read its assurance. */
 function withPrincipal(
   inline: FactDocument | undefined,
   { agent }: IntentSubmission["intent"],

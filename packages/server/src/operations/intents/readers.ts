@@ -19,7 +19,6 @@ export function getsSubmittersWording({ lineage_id }: Pick<Caller, "lineage_id">
   return lineage_id === submitter && lineage_id?.startsWith(idPrefixes.user) !== true;
 }
 
-/** Returns the reasons for the other kind of reader; undefined: they are the same for all readers. */
 export function otherWording(
   submitter: Pick<Caller, "role" | "scope">,
   { content, reasons_for_agents }: Pick<Decided, "content" | "reasons_for_agents">,

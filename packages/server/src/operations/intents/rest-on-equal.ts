@@ -87,7 +87,6 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
 
 function joins(held: HeldAction, action: StoredIntent, counted: readonly CountedDemand[]): boolean {
   const { submission, idempotency, decided } = held;
-  // Without a claim, both actions could use one approval.
   if (submission.claim !== "required") return false;
   const [first, second] = [action.intent.named_by, namingKey(idempotency)];
   if (first !== undefined && second !== undefined && first !== second) return false;

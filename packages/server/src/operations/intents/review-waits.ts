@@ -22,7 +22,6 @@ interface Organization {
   writing: boolean;
 }
 
-/** Creates the notes of one node. `node`: a name that no other process uses. */
 export function createReviewWaits(db: Pick<Db, "tenant">, node: string, log: Pick<Log, "warn">): ReviewWaits {
   const organizations = new Map<string, Organization>();
 

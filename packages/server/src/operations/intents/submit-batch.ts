@@ -21,14 +21,13 @@ export interface BatchRequest {
   readonly client_ip: () => string;
 }
 
-/** One result, in the order of the items: the answer, or the thrown error. */
 export type BatchResult =
   | { readonly success: true; readonly answer: SubmissionAnswer }
   | { readonly success: false; readonly error: unknown };
 
 /**
- * Concurrent items of all batches: what the commit writer has in flight at most. More items would only use memory.
- * Items start in order, so an item's predecessor always started before it.
+ * Concurrent items of all batches: as many as the commit writer can have in flight. More would only use memory. Items
+ * start in order, so an item's predecessor always started before it.
  */
 const undecided = pLimit(192);
 
@@ -84,7 +83,7 @@ export async function submitBatch(
       const in_batch = { ...request, batch_size: items.length, turn };
       return { success: true, answer: await submitIntent(runtime, caller, in_batch) };
     } catch (error) {
-      // Answered items release the next one at their commit.
+      // A failed item releases the next one here. Other items do so at their commit.
       void turn.come.then(turn.over);
       return {
         success: false,

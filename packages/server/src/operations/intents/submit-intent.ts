@@ -45,7 +45,6 @@ export type Deciding = Pick<
 
 export interface SubmissionRequest {
   readonly submission: IntentSubmission;
-  /** `mode` of the query; clients can ask only for shadow. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
   readonly agent_token: string | PresentedToken | null | undefined;
@@ -217,7 +216,6 @@ class Submission {
     }
   }
 
-  /** Returns the facts of the token. Faults: invalid_agent_token, unavailable (its keys cannot be fetched). */
   async #tokenFacts(state: OrgState): Promise<ContextSource | null> {
     const deciding = state.membrane(this.#request.submission.membrane_id);
     if (deciding === undefined) return null;
@@ -243,7 +241,6 @@ class Submission {
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
-        // The first answer may have been committed under other bindings.
         if (!(await this.#reloadBound(state))) return null;
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
@@ -312,7 +309,6 @@ function idempotencyOf(
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
-/** Refusals that depend on membranes or token issuers, which may have changed since the state was read. */
 const restingCodes: ReadonlySet<string> = new Set([
   "not_found",
   "state_conflict",

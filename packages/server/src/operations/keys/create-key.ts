@@ -38,7 +38,6 @@ export interface KeyToCreate {
   readonly environment: "live" | "shadow" | "test";
   readonly scope: "org" | "agent";
   readonly role: ApiKeyCreated["role"];
-  /** Only for scope `agent`. */
   readonly agent_id: string | null;
   readonly bindings?: KeyBindings | null;
   readonly expires_us?: number;
@@ -63,7 +62,6 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const { org_id, name, environment, scope, role, agent_id, bindings = null, created_by, actor } = key;
   const shown = { key_id, name, environment, scope, role, agent_id, bindings };
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
-  // The command line's `person` is a claim of the operator, so it is audited.
   const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
   const data = { ...shown, ...named, expires_at: times.expires_at };
   await withHead(query, org_id, {

@@ -31,7 +31,6 @@ export async function rotateKey(
     await withHead(query, org_id, async () => {
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("invalid_api_key");
-      // Read under the lock, so that a second rotation finds the key revoked.
       const { last_used_at: _, revoked_at: __, state, ...kept } = key;
       if (state !== "valid") throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
       const now_us = await databaseNowUs(query);

@@ -1,4 +1,3 @@
-/** Creates, reads and changes membranes. Every change raises the policy epoch. */
 import { isDeepStrictEqual } from "node:util";
 import {
   factsFromDefault,
@@ -139,10 +138,6 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
   };
 }
 
-/**
- * Checks what the schema cannot. Of earlier settings, only those affected by the change are checked. Faults:
- * invalid_request.
- */
 function refuseWrongSettings(
   runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules">,
   query: Query,
@@ -171,7 +166,6 @@ function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void
   if (details.length > 0) throw new Fault("invalid_request", { details });
 }
 
-/** Faults: invalid_request (reviewers who could never decide, a quorum that the named people cannot reach). */
 async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
   const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
   refuseTooFew(people, [], terms.quorum, "/escalation/quorum");

@@ -61,7 +61,6 @@ function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typ
   return [...kinds.values()];
 }
 
-/** Actions without a rule first, then the most frequent. */
 function byConcern(a: Coverage["actions"][number], b: Coverage["actions"][number]): number {
   return Math.sign(a.rules.length) - Math.sign(b.rules.length) || b.count - a.count || (a.verb < b.verb ? -1 : 1);
 }

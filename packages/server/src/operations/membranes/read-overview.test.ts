@@ -104,7 +104,6 @@ describe("an overview", () => {
   });
 
   test("tells the risk in steps of a tenth, the highest with the last of them, however the document is written", async () => {
-    // 0.7999999999999999 is a sum of tenths.
     const scores = [0, 0.1, 0.29, 0.3, 0.7, 0.7999999999999999, 0.99, 1];
     const written = [
       '{"reasons": [], "risk_score": 0.45}',
@@ -182,7 +181,6 @@ describe("an overview", () => {
         reason("a", { "facts.security.x": "missing", "params.amount": "missing" }),
       ),
       decided(reason("a", { "facts.security.x": "stale", "facts.security.y": "source_timeout" })),
-      // Wrong type, out of budget, rule without effect: no fact is missing.
       decided(
         reason("c", { "facts.security.z": "type", "": "cost" }),
         reason("d", { "facts.security.z": "missing" }, "none"),

@@ -119,7 +119,6 @@ interface Counted {
 
 const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
 
-/** Reads the figures of the window. The tail is already part of the sums and agents. */
 async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
   const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
   const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };

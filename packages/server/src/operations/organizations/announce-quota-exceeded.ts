@@ -18,7 +18,6 @@ export async function announceQuotaExceeded(
   const timestamp = formatTimestampUs(at_us);
   await runtime.db.tenant(org_id, (query) =>
     withHead(query, org_id, async (head) => {
-      // The limit may have been raised, or the month may have ended, since the refusal.
       if (head.usage_met_by !== null || head.hard_limit === null || head.usage_used < head.hard_limit) return null;
       const usage = await readUsage(query, org_id, head.usage_period);
       const event = eventRow(runtime.ids, {

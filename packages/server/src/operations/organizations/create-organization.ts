@@ -55,7 +55,6 @@ export async function createOrganization(
   return membrane;
 }
 
-/** Creates the organization of open mode at the first start. */
 export async function ensureOpenModeOrganization(runtime: Needs & Pick<Runtime, "db">): Promise<void> {
   await runtime.db.system(async (query) => {
     await createOrganization(runtime, query, {

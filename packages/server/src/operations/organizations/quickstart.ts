@@ -45,7 +45,6 @@ export async function quickstart(
   if (idempotency_key === undefined)
     return { response: await runtime.db.system((query) => create(runtime, query, input)), replayed: false };
   refuseGuessable(idempotency_key);
-  // A repetition must see whether the first key was used.
   await runtime.callers.writeUses(null);
   return runtime.db.system(async (query) => {
     const request = {
@@ -150,10 +149,6 @@ function refuseGuessable(idempotency_key: string): void {
   throw faultAt("invalid_request", "/Idempotency-Key", "out_of_range", message);
 }
 
-/**
- * Returns a program for `node first-intent.mjs`, which creates a bound key for the agent once, stores it in a file, and
- * submits with it.
- */
 function snippet(public_url: string, { membrane_id }: Pick<Membrane, "membrane_id">, admin_key: string): string {
   return `// first-intent.mjs: run with "node first-intent.mjs"
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

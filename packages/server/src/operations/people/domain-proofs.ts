@@ -25,7 +25,6 @@ const claims_at_once = 20;
 const unanswered_seconds_max = 3 * 86_400;
 const told_admins_max = 100;
 
-/** Returns true if the domain's record names the organization; null: the name servers did not answer. */
 async function isProven(
   { txtRecords }: Pick<Runtime, "txtRecords">,
   { org_id, domain }: DomainClaim,

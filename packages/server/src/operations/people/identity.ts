@@ -4,7 +4,6 @@ import { readFirstKey, readMakers } from "../../store/keys/keys.ts";
 import { command_line_person, open_mode_actor } from "../shared/caller.ts";
 
 export interface Identity {
-  /** The chain of rotations, the user of a session, or open mode. */
   readonly self: string;
   /** The account or first key at the root of the chain of makers, or the person named on the command line. */
   readonly person: string;

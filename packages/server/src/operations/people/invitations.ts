@@ -1,4 +1,3 @@
-/** Invites people: an admin names an address and a role, and the owner of the address follows the mailed link. */
 import {
   type AcceptInvitationInput,
   type Invitation,
@@ -49,8 +48,7 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 
 /**
  * Mails an invitation, in place of an earlier one. `source`: the client's network. Faults: already_exists (already a
- * person, or the maximum of people or invitations), missing_api_key, invalid_api_key (the caller ended),
- * idempotency_conflict.
+ * person, or the maximum of people or invitations), missing_api_key, invalid_api_key, idempotency_conflict.
  */
 export async function invitePerson(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
@@ -97,10 +95,6 @@ export async function inviteArrived(
   return (await makeInvitation(runtime, query, { org_id, actor: "system" }, input, sender)).audit;
 }
 
-/**
- * Replaces an earlier invitation and mails a new one, under the head's lock. Faults: already_exists (the maximum is
- * reached).
- */
 async function makeInvitation(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,

@@ -65,7 +65,6 @@ export async function settleMade(
   return { ...deleted, audit: [...audit, ...deleted.audit] };
 }
 
-/** Returns the ids of one kind with this choice. */
 function idsOf(
   things: readonly MadeThing[],
   kind: MadeThing["kind"],

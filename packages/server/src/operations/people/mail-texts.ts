@@ -15,7 +15,6 @@ interface Parts {
   readonly link?: { readonly label: string; readonly url: string };
   readonly items?: readonly { readonly text: string; readonly url: string }[];
   readonly footer: string;
-  /** Shown below the footer. */
   readonly stop?: { readonly label: string; readonly url: string };
 }
 
@@ -222,7 +221,6 @@ function shown(name: string): string {
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
-/** Returns the type, or the tool if no release knows the type. */
 function shownDeed(type: string, verb: string | undefined): string {
   if (Object.hasOwn(actionTypes, type)) return type;
   const shown_type = type === unclassified_action_type ? type : shown(type);

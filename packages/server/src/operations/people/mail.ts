@@ -1,4 +1,3 @@
-/** Writes mails in the transaction of the change. The worker sends them. */
 import type { Contradiction } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { insertMail } from "../../store/people/mails.ts";
@@ -52,7 +51,6 @@ export interface MailContents {
   };
 }
 
-/** Changes of how a person signs in. Equal to the types of their audit rows. */
 export type AccountChange =
   | "password_changed"
   | "mfa_enabled"
@@ -67,7 +65,6 @@ interface WaitingAction {
   readonly type: string;
   readonly verb?: string;
   readonly expires_at: string;
-  /** Rules for which this reviewer is asked. Absent in mails of earlier releases. */
   readonly rules?: readonly string[];
   readonly reminder?: "half" | "tenth";
 }

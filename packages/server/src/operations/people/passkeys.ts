@@ -92,7 +92,6 @@ export async function finishPasskeyRegistration(
   return { passkey_id, name, created_at, last_used_at: null };
 }
 
-/** Lists the caller's passkeys, newest first. Faults: invalid_request (cursor). */
 export async function listPasskeys(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -133,7 +132,6 @@ export async function deletePasskey(
   runtime.mails.wake();
 }
 
-/** Returns options to sign in with any passkey for this service. */
 export async function beginPasskeyLogin(
   runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
   site: PasskeySite,
@@ -163,7 +161,6 @@ export async function finishPasskeyLogin(
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, passkey.org_id, passkey.user_id);
-    // Person or passkey was removed, or the passkey was used, after the check.
     if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
       throw new Fault("invalid_credentials");
     return beginSession(runtime, query, person, client);

@@ -64,7 +64,6 @@ export async function newPasswordLink(
   return token;
 }
 
-/** Lists the passkeys that a reset with this link would keep. Faults: not_found. */
 export async function listResetPasskeys(
   { db }: Pick<Runtime, "db">,
   token: string,
@@ -155,7 +154,6 @@ export async function provenPassword(
   if (right && hash !== null) return hash;
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    // An earlier guess ended the session, so even the right password is refused.
     if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
     await countWrong(runtime, query, person, session_id);
   });

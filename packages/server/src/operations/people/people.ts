@@ -26,7 +26,6 @@ import { shownAbsence } from "./voting/absence.ts";
 
 const isPerson = idPlace("user");
 
-/** Lists people, newest first. Faults: invalid_request (cursor). */
 export async function listPeople(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -133,7 +132,6 @@ export async function changeProfile(runtime: Recording, caller: Caller, { notify
   });
 }
 
-/** Switches mails about new escalations on or off. `caller` null: by the link in such a mail. */
 async function setNotify(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -157,7 +155,6 @@ function lastAdmin(): Fault {
   return faultAt("state_conflict", "", "last_admin", message);
 }
 
-/** Returns the reusable token of the link that stops a person's mails. */
 export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: string, user_id: string): string {
   return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
 }

@@ -35,7 +35,6 @@ const signup = (email: string) =>
   call(node.url, "POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password: "long enough" } });
 const waiting = async () =>
   (await database.db.query("select kind, sealed from mails")) as { kind: string; sealed: string }[];
-/** Advances the time of node and mails. The node's own loop also sends mails, so tests check only the final state. */
 const pass = async (seconds: number) => {
   offset_us += seconds * 1_000_000;
   await database.db.query("update mails set due_at = due_at - make_interval(secs => $1::integer)", [seconds]);
@@ -118,7 +117,6 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
       body: { email: n % 3 ? to : to.toUpperCase(), role: "reviewer" },
     });
   const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
-  // One by one, because an invitation replaced earlier is never mailed.
   for (let n = 0; n < 8; n++) {
     const before = { got: got(), put_off: await putOff() };
     expect((await invite(n)).status).toBe(201);

@@ -1,4 +1,3 @@
-/** Begins, reads and ends sessions. The gate reads the session at every request. An ended session stays ended. */
 import { limits, type OpenSession, type Session } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -119,7 +118,6 @@ export function personCalling(caller: Caller): { org_id: string; user_id: string
   return { org_id, user_id, session_id };
 }
 
-/** Lists the caller's sessions, newest first. Faults: invalid_request (cursor). */
 export async function listSessions(
   runtime: Pick<Runtime, "db">,
   caller: Caller,

@@ -120,7 +120,6 @@ async function takeStarted(
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
-  // The provider was replaced meanwhile, so its answer no longer counts.
   if (!same || !sameClient(row, started)) throw notThrough();
   return { row, started };
 }
@@ -129,7 +128,6 @@ const subjectPattern = /^[\x20-\x7e]{1,255}$/;
 /** ASCII only, because lower case can merge different Unicode addresses (the Kelvin sign becomes k). */
 const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
 
-/** Returns an address that the provider verified, in one of the domains. Faults: forbidden. */
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
   if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
     throw refused("The provider tells no e-mail address that could be used here.");

@@ -30,7 +30,6 @@ export async function acceptedDocument(input: PolicyInput): Promise<PolicyDocume
   return document;
 }
 
-/** Faults: policy_invalid with a diagnostic for each failed test. */
 export async function refuseRedTests(document: PolicyDocument): Promise<void> {
   const red = await redTests(document);
   if (red.length > 0) throw invalid(red);

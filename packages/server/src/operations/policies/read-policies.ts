@@ -58,7 +58,6 @@ async function withReach(
   });
 }
 
-/** Lists a policy's versions, newest first. Faults: not_found, invalid_request (cursor). */
 export async function listPolicyVersions(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,

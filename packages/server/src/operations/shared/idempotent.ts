@@ -5,11 +5,9 @@ import { type OnceAnswer, once, readIdempotencyKey } from "../../store/rows/idem
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 
-/** The identity of a request, so that a repetition gets the first answer. */
 export interface IdempotencyTerms {
   readonly operation: string;
   readonly idempotency_key: string | undefined;
-  /** Parameters and body, compared as canonical JSON. */
   readonly request: unknown;
   /** Checks permission before any answer, including a replay. */
   readonly admit?: (query: Query) => Promise<void>;

@@ -1,4 +1,3 @@
-/** Interfaces of the node's services that operations share. Each capability's folder implements its own. */
 import type {
   BacktestProgress,
   ContextDocument,
@@ -97,14 +96,12 @@ export interface ReviewWaits {
 export interface DecisionLatencies {
   /** Counts a decision that was committed at `at_us`. `elapsed_us`: from the operation's start to the commit. */
   decided(org_id: string, at_us: number, elapsed_us: number): void;
-  /** Returns the figures of one organization. Null: no decision was counted. */
   of(org_id: string): Overview["latency"];
 }
 
 export interface FiguresKeeper {
   /** Hints that this organization made a decision. Without the hint it is counted some minutes later. */
   decided(org_id: string): void;
-  /** Returns how many audit entries are not counted yet, as far as this node knows. */
   behind(): number;
   pass(stopped: () => boolean): Promise<void>;
 }
@@ -119,7 +116,6 @@ export interface ClockWatch {
 }
 
 export interface ContextPauses {
-  /** Makes pushes of this organization wait until the returned function is called. */
   begin(org_id: string): () => void;
   /** Resolves when no decision of the organization needs a pause, after at most 1 s. */
   over(org_id: string): Promise<void>;
@@ -151,7 +147,6 @@ export interface ProvedToken {
   /** `iss` of the token, or `spiffe://` and the trust domain. */
   readonly issuer: string;
   readonly agent_id: string;
-  /** The delegation chain: first the subject, last the current actor. */
   readonly chain: readonly string[];
   /** Further facts of `identity` from claims. A missing claim gives no fact. */
   readonly facts: Readonly<Record<string, unknown>>;

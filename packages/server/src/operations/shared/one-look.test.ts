@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { oneLook } from "./one-look.ts";
 
-/** A read and a timeout that the test ends. */
 function looked(past_late = false) {
   let looks = 0;
   let end: { resolve(value: number): void; reject(error: Error): void };

@@ -11,7 +11,6 @@ import { createOrgStates } from "./org-state.ts";
 
 const { db } = await testDatabase();
 
-/** Reports each statement of an organization before it is sent. If `told` throws, the statement is not sent. */
 function telling(told: (text: string) => void): Db {
   return {
     ...db,

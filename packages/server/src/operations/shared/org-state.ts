@@ -46,24 +46,20 @@ const listed_subjects_max = 10_000;
 
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
 
-/** Stored documents by subject; an empty list: there are none. */
 type Documents = LRUCache<string, readonly ContextFor[]>;
 
-/** The documents of one state. Those of other states are older or newer. */
 interface Kept {
   readonly documents: Documents;
   readonly prefix: string;
   readonly agents: AgentsWithFacts;
 }
 
-/** An organization's own policies in force. `key` names their versions. */
 interface OwnPolicies {
   readonly key: string;
   readonly sources: readonly PolicySource[];
   readonly chars: number;
 }
 
-/** Membranes and compiled policies, as of a policy epoch and the last change of settings. */
 interface Rules {
   readonly policy_epoch: number;
   readonly settings_audit_id: string | null;
@@ -186,7 +182,6 @@ async function compileRules(
   return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
 }
 
-/** Approximate bytes of sets that belong to this organization alone. Pack sets are shared. */
 function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
   if (own.sources.length === 0) return 0;
   let bytes = 0;

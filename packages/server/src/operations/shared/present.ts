@@ -33,7 +33,6 @@ export async function readPresent(
   return { rules, now_us, stored: storedSources(stored, now_us), for_ancestors, submitter };
 }
 
-/** Returns the stored facts of each ancestor of the acting agent, by id. `read` returns the documents of one agent. */
 export async function storedForAncestors(
   { ancestors = [] }: MergedFacts,
   now_us: number,

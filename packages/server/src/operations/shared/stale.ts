@@ -10,7 +10,6 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 import type { OrgState } from "./node-services.ts";
 
-/** Thrown in a transaction that read stale data. The message names the data. */
 export class Stale extends Error {}
 
 export const attempts_max = 6;

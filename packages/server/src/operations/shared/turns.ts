@@ -21,7 +21,6 @@ function afterPiece(took_ms: number, next: () => void): void {
 interface Line {
   readonly holder: string;
   readonly waiting: (() => void)[];
-  /** True: a piece is due, or the holder pauses after one. */
   busy: boolean;
 }
 
@@ -51,7 +50,6 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number,
       begun_ms = performance.now();
       line.waiting.shift()?.();
     });
-    // Runs in the same turn, right after the piece and its microtasks.
     setImmediate(() => {
       is_large_due = false;
       afterPiece(performance.now() - begun_ms, () => goOn(line));

@@ -1,4 +1,3 @@
-/** Keys with a URL come over real HTTPS. */
 import { limits, type TokenIssuer, tokenAlgorithms } from "@countersign/contract";
 import { networkList, us_per_second } from "@countersign/core";
 import type { JWTPayload } from "jose";

@@ -92,7 +92,6 @@ async function verifiedBy(token: string, keys: JWTVerifyGetKey, options: JWTVeri
   }
 }
 
-/** Returns what a verified payload proves. Throws TokenRefused (malformed claim). */
 function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
   const { exp = Number.POSITIVE_INFINITY, jti } = payload;
   const chain = chainOf(payload);

@@ -18,7 +18,6 @@ export interface KeyParts {
 interface Entry {
   keys: JWTVerifyGetKey | null;
   fetched_us: number | null;
-  /** End of the last fetch, successful or not. */
   tried_us: number | null;
   failed: boolean;
   fetching: Promise<void> | null;

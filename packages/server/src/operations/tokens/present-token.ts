@@ -53,7 +53,6 @@ export function presentedToken(
   };
 }
 
-/** Returns the hash that identifies repetitions of a request: the same Idempotency-Key and body. */
 export function requestHash({ ids }: Pick<Runtime, "ids">, idempotency: IdempotencyRow | null): string {
   return sha256Hex(idempotency === null ? ids.next("request") : canonicalJson({ ...idempotency }));
 }

@@ -59,7 +59,6 @@ export async function removeTokenIssuer(
   );
 }
 
-/** `replaced`: id of the issuer to replace; null: add one. */
 async function write(
   { db, clock, ids, httpOut }: Changing,
   caller: KnownCaller,

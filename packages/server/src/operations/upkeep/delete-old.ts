@@ -83,7 +83,6 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
   }
 }
 
-/** Each page covers one organization. The limit of pages applies to all together. */
 async function deleteSettled(db: Db, terms: AgingTerms, from: PassEnd): Promise<PassEnd> {
   const { deliveries_kept_days, pages_max, rows_max } = terms;
   const [age, organizations] = await db.system(async (query) => {

@@ -25,7 +25,6 @@ const [id_a, id_b] = [masterKeyId(key_a), masterKeyId(key_b)];
 const [former, current] = [createSealer(key_a, [key_b]), createSealer(key_b, [key_a])];
 const ignore = () => undefined;
 
-/** Sums texts over all places: by key, and unreadable ones. */
 async function needed(db: Parameters<typeof sealedStatus>[0]["db"], ring: KeyRing, rows_at_once?: number) {
   const sums: Record<string, number> = {};
   for (const { by_key, unreadable, total } of await sealedStatus({ db, ring }, rows_at_once)) {
@@ -49,7 +48,6 @@ test("every column of the schema that holds sealed texts is a place", async () =
     "single_sign_on.secret_sealed",
     "webhooks.secret_sealed",
   ]);
-  // One more: a member of a JSON column, for started logins.
   expect(sealedPlaces).toHaveLength(columns.length + 1);
 });
 
@@ -87,7 +85,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
       const asked = await org.submit({}, base);
       expect((await outcome(org, asked, base)).unknown).toMatchObject([{ path: missing, reason: "source_invalid" }]);
       const login = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } }, base);
-      // Uses the next code, which is also valid; the previous one could expire meanwhile.
       const body = { code: codeAt(secret, 30) };
       const verified = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie: login.cookie as string, body }, base);
       expect(verified.json.session).toMatchObject({ mfa_required: false });
@@ -187,7 +184,6 @@ describe("one place", () => {
     const overtaken: Parameters<typeof resealAll>[0] = {
       ring: { ...current, seal },
       db: {
-        // The other writer runs between the two statements of the first batch.
         system: (work) =>
           db.system((query) =>
             work(async (text, params) => {

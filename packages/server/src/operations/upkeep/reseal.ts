@@ -22,7 +22,6 @@ export interface SealedCount {
   readonly place: SealedPlace;
   readonly total: number;
   readonly by_key: Readonly<Record<string, number>>;
-  /** Texts that no configured key opens. */
   readonly unreadable: number;
 }
 
@@ -87,7 +86,6 @@ export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = bat
   return counts;
 }
 
-/** Places where a missing key would be noticed late. */
 const lasting = ["webhooks", "context_sources", "single_sign_on", "second_factors"] as const;
 
 /** Returns the places where none of the first texts of other keys opens. Usually a key is missing. */

@@ -20,7 +20,6 @@ export function createBacklogWatch(
   );
 }
 
-/** Counts keys that expire soon, one count at a time. Null: the count failed or was late. */
 export function createExpiryWatch(
   db: Pick<Db, "queued">,
   timers: Timers,

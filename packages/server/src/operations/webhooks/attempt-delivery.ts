@@ -5,7 +5,6 @@ import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** The outcome of one lease, from the deliverer to the settler. */
 export interface Attempt {
   readonly leased: LeasedDelivery;
   /** Start, in microseconds since 1970. */

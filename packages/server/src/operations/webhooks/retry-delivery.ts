@@ -61,7 +61,6 @@ export async function isActive(query: Query, org_id: string, webhook_id: string)
   return (await readWebhook(query, org_id, webhook_id))?.active === true;
 }
 
-/** Returns the id of the first delivery in the chain. */
 export function startOf({ original_delivery_id, delivery_id }: Delivery): string {
   return original_delivery_id ?? delivery_id;
 }

@@ -41,7 +41,6 @@ export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: read
   };
 }
 
-/** Returns a record for each of the `begun` attempts. A missing one was interrupted because its process was killed. */
 function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: string): AttemptRecord[] {
   return Array.from({ length: begun }, (_, index) => {
     const number = index + 1;

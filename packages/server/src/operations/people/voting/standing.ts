@@ -113,7 +113,6 @@ export function namedAbsent(
 
 export interface Places {
   readonly meets: readonly number[];
-  /** The absent reviewer in whose place the vote meets a demand, by its index. */
   readonly in_place_of: ReadonlyMap<number, string>;
 }
 

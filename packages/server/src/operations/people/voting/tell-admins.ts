@@ -30,7 +30,6 @@ export async function tellAdmins(runtime: Pick<Runtime, "db" | "ids" | "sealer" 
   return mails > 0 || (due.length === at_once_max && looked > 0);
 }
 
-/** Returns the number of written mails; null: no longer due, or another node does it. */
 function lookAt(runtime: Pick<Runtime, "db" | "ids" | "sealer">, org_id: string): Promise<number | null> {
   return runtime.db.system(async (query) => {
     const taken = await takeReviewersDue(query, org_id);
