@@ -170,8 +170,7 @@ class ContextQuestions {
     const answer = await httpOut.ask(source.url, headers, body, { timeout_ms, answer_bytes_max });
     const received_us = clock.now_us();
     const why = standing.note(answer, received_us);
-    if (why !== null)
-      log.warn({ org_id, why }, "a context source failed repeatedly and is left alone for some seconds at a time");
+    if (why !== null) log.warn({ org_id, why }, "a context source failed repeatedly and is paused for some seconds");
     const read = readAnswer(answer, received_us);
     if ("failed" in read) return read;
     if (!("failed" in answer) && !/\bno-(?:store|cache)\b/i.test(answer.cache_control ?? ""))

@@ -58,7 +58,7 @@ export async function demandNamed(
 ): Promise<void> {
   if (await isReviewer(query, reviewers, caller, person)) return;
   if (namedAbsent(reviewers, absent) !== undefined) return;
-  throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
+  throw faultAt("forbidden", "", "not_allowed", "Other reviewers decide this escalation.");
 }
 
 /**

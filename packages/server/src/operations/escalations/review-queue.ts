@@ -81,7 +81,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       const came_us = clock.now_us();
       return await turns.memo(rows.org_id)(async () => {
         if (clock.now_us() - came_us > patience_us)
-          throw new Fault("overloaded", { internal: "those in front at the door to the review queue take too long" });
+          throw new Fault("overloaded", { internal: "waited too long for the review queue" });
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
         return commit(rows);
       });
@@ -98,7 +98,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
 function full(agent_id: string): Fault {
   const message =
     `At most ${agentMax} actions of one agent and ${keyMax} of one API key wait for review at once; ` +
-    "this one has as many. Wait until reviewers have decided some.";
+    "this limit is reached. Wait until reviewers have decided some.";
   return new Fault("review_queue_full", {
     details: [{ path: "/intent/agent/id", code: "out_of_range", message, agent_id, pending_max: agentMax }],
   });

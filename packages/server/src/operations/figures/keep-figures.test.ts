@@ -233,7 +233,7 @@ const behindOf = async (org_id: string) => {
 };
 
 describe("a keeper", () => {
-  test("counts soon what many decisions were made of, and the rest in its rounds", async () => {
+  test("counts organizations with many decisions soon, the others in its rounds", async () => {
     const [busy, quiet] = [nextOrganization(), nextOrganization()];
     const keeper = createFiguresKeeper(db);
     for (let each = 0; each < 50; each += 1) await keeper.pass(never);
@@ -250,14 +250,14 @@ describe("a keeper", () => {
     expect(keeper.behind()).toBe(0);
   });
 
-  test("finds organizations that nobody told it of", async () => {
+  test("finds organizations without a hint", async () => {
     const org_id = nextOrganization();
     await addDecided(db, org_id, [{ at: at(0) }]);
     await createFiguresKeeper(db).pass(never);
     expect(await behindOf(org_id)).toBe(0);
   });
 
-  test("gives every organization its turn, also beside one with a long history", async () => {
+  test("gives every organization its turn, even beside one with a long history", async () => {
     const [long, short] = [nextOrganization(), nextOrganization()];
     await addDecided(
       db,
@@ -283,7 +283,7 @@ describe("a keeper", () => {
     expect([await behindOf(long), await behindOf(short)]).toEqual([0, 0]);
   });
 
-  test("ends between two pages when the node stops, and the next pass goes on", async () => {
+  test("ends between two pages when the node stops, and the next pass resumes", async () => {
     const org_id = nextOrganization();
     await addDecided(
       db,
@@ -302,7 +302,7 @@ describe("a keeper", () => {
     expect(await behindOf(org_id)).toBe(0);
   });
 
-  test("leaves an organization alone that another node works on, and keeps it in mind", async () => {
+  test("skips an organization that another node works on, and retries it later", async () => {
     const org_id = nextOrganization();
     await addDecided(db, org_id, [{ at: at(0) }]);
     await pass(org_id);

@@ -33,7 +33,7 @@ export async function closeFrozenReviews(
       more = (await closeFrozenPage(runtime, org_id)) || more;
     } catch (error) {
       passed_over.push(org_id);
-      runtime.log.error({ err: error, org_id }, "reviews of what is frozen could not be closed");
+      runtime.log.error({ err: error, org_id }, "could not close reviews of a frozen subject");
     }
   }
   return more;

@@ -38,7 +38,7 @@ async function closeFirstPage(
   try {
     return await closeFrozenPage(runtime, org_id);
   } catch (error) {
-    runtime.log.warn({ err: error, org_id }, "reviews of what was frozen are not closed yet: the worker closes them");
+    runtime.log.warn({ err: error, org_id }, "could not close reviews of a frozen subject; the worker will close them");
     return true;
   }
 }

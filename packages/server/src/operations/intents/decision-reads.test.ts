@@ -31,7 +31,7 @@ function world() {
 
 const turn = () => new Promise(setImmediate);
 
-test("thousands that ask at once are answered with a statement for 16 intents, and two of those at a time", async () => {
+test("thousands of requests share statements of 16 intents, two at a time", async () => {
   const { reads, taken } = world();
   const answers = Array.from({ length: 8_000 }, (_, n) => reads.read("org_1", `int_${n % 100}`));
   let left = answers.length;
@@ -50,7 +50,7 @@ test("thousands that ask at once are answered with a statement for 16 intents, a
   );
 });
 
-test("many that ask for one decision are answered over many turns of the event loop", async () => {
+test("many requests for one decision are answered over many turns of the event loop", async () => {
   const { reads, taken } = world();
   let answered = 0;
   const answers = Array.from({ length: 1_000 }, () => reads.read("org_1", "int_1").then(() => (answered += 1)));
@@ -62,7 +62,7 @@ test("many that ask for one decision are answered over many turns of the event l
   await Promise.all(answers);
 });
 
-test("whoever asks while a statement is under way gets the answer of a later one", async () => {
+test("a request during a statement gets the answer of a later one", async () => {
   const { reads, taken } = world();
   const before = reads.read("org_1", "int_1");
   const [first] = taken();
@@ -79,7 +79,7 @@ test("whoever asks while a statement is under way gets the answer of a later one
   await before;
 });
 
-test("organizations never share a statement, and none waits for another's", async () => {
+test("organizations never share a statement or wait for another's", async () => {
   const { reads, taken } = world();
   for (let n = 0; n < 10; n++) void reads.read("org_1", `int_${n}`);
   const other = reads.read("org_2", "int_1");
@@ -89,7 +89,7 @@ test("organizations never share a statement, and none waits for another's", asyn
   expect(await other).toEqual({ intent_id: "int_1" });
 });
 
-test("what is not there is undefined, and a failure is that of those who shared the statement", async () => {
+test("a missing decision is undefined, and a failure reaches all requests of its statement", async () => {
   const { reads, taken } = world();
   const absent = reads.read("org_1", "absent");
   const failing = reads.read("org_1", "int_1");
@@ -103,7 +103,7 @@ test("what is not there is undefined, and a failure is that of those who shared 
   expect(await again).toEqual({ intent_id: "int_1" });
 });
 
-test("a session that is lost with the commit of a read has it made once more", async () => {
+test("a read whose session is lost at its commit is repeated once", async () => {
   const { reads, taken } = world();
   const read = reads.read("org_1", "int_1");
   const lost = expect(reads.read("org_1", "int_2")).rejects.toThrow(CommitLost);
@@ -116,7 +116,7 @@ test("a session that is lost with the commit of a read has it made once more", a
   await lost;
 });
 
-test("while statements hang, others wait for theirs no longer than patience lasts; those that had one wait for its end", async () => {
+test("while statements hang, requests without one fail after the patience; those with one wait for its end", async () => {
   const { reads, taken, running } = world();
   const ended: string[] = [];
   const ask = (intent_id: string) =>

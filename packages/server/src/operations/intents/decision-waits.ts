@@ -35,7 +35,7 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
       };
       const giveUp = timers.after(hung_ms, next);
       look()
-        .catch((error: unknown) => log.warn({ err: error }, "could not look for rulings; will look again"))
+        .catch((error: unknown) => log.warn({ err: error }, "could not poll for rulings; will retry"))
         .finally(next);
     });
   }

@@ -20,7 +20,7 @@ export async function announceExpiry(runtime: Telling, passed_over: string[]): P
       await announceTo(runtime, org_id);
     } catch (error) {
       passed_over.push(org_id);
-      runtime.log.error({ err: error, org_id }, "admins could not be told that keys expire");
+      runtime.log.error({ err: error, org_id }, "could not mail admins about expiring keys");
     }
   }
   return found.length === organizations_max;

@@ -218,7 +218,7 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const from_us = request.from === undefined ? to_us - us_per_day : storableUs(request.from);
   const length_us = to_us - from_us;
   if (!(length_us > 0 && length_us <= window_us_max)) {
-    const message = "Let `from` lie before `to`, and at most 31 days.";
+    const message = "`from` must be before `to`, by at most 31 days.";
     throw faultAt("invalid_request", "/from", "out_of_range", message);
   }
   const [first, end] = [Math.floor(from_us / us_per_hour), Math.ceil(to_us / us_per_hour)];

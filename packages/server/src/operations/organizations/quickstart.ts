@@ -71,7 +71,7 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
   const org_id = runtime.ids.next("organization");
   const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);
   if (input.intake_id !== undefined && intake === undefined) {
-    throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was taken up already.");
+    throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was already used.");
   }
   const proposed = intake?.action_catalogue ?? [];
   const membrane = await createOrganization(runtime, query, {
@@ -145,7 +145,7 @@ function refuseGuessable(idempotency_key: string): void {
   const digits = idempotency_key.replaceAll("-", "");
   const bits = /^[0-9a-f]+$/i.test(digits) ? digits.length * 4 : idempotency_key.length * 6;
   if (bits >= limits.quickstart_idempotency_key_bits_min && new Set(idempotency_key).size >= 8) return;
-  const message = "Send at least 128 random bits, such as a UUID: whoever knows this key can repeat the quickstart.";
+  const message = "Send at least 128 random bits, such as a UUID: anyone who knows this key can repeat the quickstart.";
   throw faultAt("invalid_request", "/Idempotency-Key", "out_of_range", message);
 }
 

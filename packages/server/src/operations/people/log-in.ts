@@ -44,7 +44,7 @@ export async function verifySecondFactor(
     const waiting = await findSession(query, token);
     if (waiting === undefined) throw noSession();
     if (!waiting.mfa_pending)
-      throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
+      throw faultAt("state_conflict", "", "not_allowed", "This session does not wait for a second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
     // An earlier code ended the session while this one waited for the lock.

@@ -62,7 +62,7 @@ function counting() {
 }
 
 test.each(["keep", "revoke"] as const)(
-  "to %s many things takes as many statements as to do so with one of each kind",
+  "uses as many statements to %s many things as for one of each kind",
   async (choice) => {
     const statementsFor = async (count: number) => {
       const { org_id, caller, user_id, made } = await maker(count);

@@ -96,8 +96,8 @@ function undecided(things: readonly MadeThing[]): Fault {
   const made = things.slice(0, made_choices_max);
   const told =
     made.length === 0
-      ? "This person made nothing that would go on without the person. Leave `made` out."
-      : `This person made ${things.length} ${things.length === 1 ? "thing" : "things"} that would go on without the person. ` +
+      ? "This person made nothing that would stay active. Leave `made` out."
+      : `This person made ${things.length} ${things.length === 1 ? "thing" : "things"} that would stay active. ` +
         'Send `made` with "revoke" or "keep" for each id of the list, and with no other id. ' +
         `Or send it with "${all_others}", for everything that you do not name.`;
   const message =

@@ -65,7 +65,7 @@ export function invitationMail(public_url: string, { org_name, role, token }: Ma
 }
 
 const changed: Readonly<Record<AccountChange, string>> = {
-  password_changed: "Another password was set for your account on Countersign. Every session from before has ended.",
+  password_changed: "A new password was set for your account on Countersign. All earlier sessions have ended.",
   mfa_enabled:
     "An authenticator was set up for your account on Countersign. Signing in asks for its codes from now on.",
   mfa_disabled: "The second factor of your account on Countersign was switched off.",
@@ -81,7 +81,7 @@ export function accountMail(public_url: string, { change, passkeys = 0 }: MailCo
       changed[change],
       ...(passkeys === 0
         ? []
-        : [`Passkeys of your account that go on signing in: ${passkeys}. Delete those that are not yours.`]),
+        : [`Passkeys that still sign in to your account: ${passkeys}. Delete those that are not yours.`]),
       "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
         "factor in the settings, and tell an admin of your organization.",
     ],
@@ -163,7 +163,7 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
   return written({
     subject,
     paragraphs: [
-      "From its end on, the service refuses a key, and whoever uses it stops working. Rotate the key before (POST " +
+      "The service refuses an expired key, so its programs stop working. Rotate the key before that (POST " +
         "/v1/api-keys/…/rotate, with the key itself), or create another one and replace it.",
     ],
     items: keys.map(({ key_id, name, role, expires_at }) => ({

@@ -78,7 +78,7 @@ export async function finishPasskeyRegistration(
       // An ended session must not leave new access behind.
       if (!(await sessionStands(query, org_id, session_id))) throw noSession();
       const person = await readPerson(query, org_id, user_id);
-      if (person === undefined) throw new Error("a session stands and its person is gone");
+      if (person === undefined) throw new Error("the session is valid but its person is missing");
       if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
         throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
       if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))

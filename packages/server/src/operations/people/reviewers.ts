@@ -47,7 +47,7 @@ export async function refuseUnfitReviewers(
     if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
     const identity = await identityOf(query, org_id, lineage_id);
     if (submitter !== null && (await judgeOwnReview(query, org_id, identity, submitter)).kind === "refused")
-      return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
+      return { code: "not_allowed", message: "The submitter of the action cannot decide it." };
     people.add(identity.person);
     return null;
   }

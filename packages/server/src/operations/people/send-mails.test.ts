@@ -42,7 +42,7 @@ const pass = async (seconds: number) => {
   return sent.length;
 };
 
-test("a mail that a server refuses is tried again later and sent once; its links are sealed meanwhile", async () => {
+test("a refused mail is retried and sent once; its links are sealed meanwhile", async () => {
   expect((await signup("first@example.com")).status).toBe(202);
   await expect.poll(() => asked).toBe(1);
   const [row] = await waiting();
@@ -55,7 +55,7 @@ test("a mail that a server refuses is tried again later and sent once; its links
   expect(await pass(86_400)).toBe(all);
 });
 
-test("a mail taken by a node that died is sent by another, after its lease", async () => {
+test("a mail claimed by a dead node is sent by another after its lease", async () => {
   refusing = true;
   const before = sent.length;
   await signup("second@example.com");
@@ -66,7 +66,7 @@ test("a mail taken by a node that died is sent by another, after its lease", asy
   await expect.poll(() => pass(130)).toBeGreaterThan(before);
 });
 
-test("a mail that nobody takes is given up", async () => {
+test("a mail that no server accepts is dropped", async () => {
   refusing = true;
   await signup("third@example.com");
   const left = async () => {
@@ -78,7 +78,7 @@ test("a mail that nobody takes is given up", async () => {
   expect(await node.metrics.text()).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
 });
 
-test("a mail that waited is sent to nobody who was removed or wants none any more, nor a link that was withdrawn", async () => {
+test("a delayed mail is not sent to removed or unsubscribed people, nor with a withdrawn link", async () => {
   refusing = false;
   const { org_id } = await testOrganization(database.db);
   const created_at = formatTimestampUs(clock.now_us());
@@ -106,7 +106,7 @@ test("a mail that waited is sent to nobody who was removed or wants none any mor
   expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });
 
-test("an address gets three invitation mails a minute, whoever sends them; then the newest of each that still stands", async () => {
+test("an address gets three invitation mails a minute from all senders; then the newest valid one of each", async () => {
   refusing = false;
   const to = "everybodys-guest@example.com";
   const hosts = [await testOrganization(database.db), await testOrganization(database.db)];
@@ -138,7 +138,7 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
   expect(stand).toHaveLength(2);
 });
 
-test("an address gets three signup mails a minute, whoever asks and whether or not it is known; what waits long is dropped", async () => {
+test("an address gets three signup mails a minute, known or not; mails that wait long are dropped", async () => {
   refusing = false;
   await database.db.query("delete from mails");
   const { org_id } = await testOrganization(database.db);
@@ -190,7 +190,7 @@ const impatient: Timers = {
   after: (wait_ms, run) => timers.after(wait_ms === sending_ms_max ? 0 : wait_ms, run),
 };
 
-test("a node that stops waits for no mail server that hangs: the mail is put off", async () => {
+test("a stopping node does not wait for a hanging mail server: the mail is put off", async () => {
   const under_way: string[] = [];
   await database.db.query("delete from mails");
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
@@ -203,7 +203,7 @@ test("a node that stops waits for no mail server that hangs: the mail is put off
   expect(await waiting()).toMatchObject([{ kind: "signup" }]);
 });
 
-test("a stop counts as no attempt: a mail is not given up by one that breaks its last attempt off", async () => {
+test("an attempt aborted by a stop does not count, even if it was the last", async () => {
   await database.db.query("delete from mails");
   const under_way: string[] = [];
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
@@ -217,7 +217,7 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
   expect(await database.db.query("select kind, attempts from mails")).toEqual([{ kind: "account", attempts: 6 }]);
 });
 
-test("a mail that one node is sending is sent by no other, whatever their clocks say", async () => {
+test("no other node sends a mail that one node is sending, whatever their clocks say", async () => {
   await database.db.query("delete from mails");
   const under_way: string[] = [];
   const off = (minutes: number): Clock => ({ now_us: () => (Date.now() + minutes * 60_000) * 1000 });

@@ -79,7 +79,7 @@ export async function finishSingleSignOn(
     if (vouched.failed === "unreachable") throw unavailable(vouched);
     throw notThrough(vouched.text);
   }
-  if (!subjectPattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
+  if (!subjectPattern.test(vouched.subject)) throw refused("The provider's subject for this account (sub) is invalid.");
   const arrived = await runtime.db.system(async (query) => {
     const arrival = await arrivalOf(runtime, query, row, vouched);
     if (!("person" in arrival)) return arrival;
@@ -130,7 +130,7 @@ const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
 
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
   if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
-    throw refused("The provider tells no e-mail address that could be used here.");
+    throw refused("The provider sent no valid e-mail address.");
   if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
   if (!email_domains.includes(emailDomain(email))) throw refused("Addresses of this domain may not sign in here.");
   return email;
@@ -205,7 +205,7 @@ export function startedContext(state_sha256: string): string {
 }
 
 function noProvider(): Fault {
-  const message = "It is set up by no organization, or by more than one.";
+  const message = "No organization, or more than one, has set up single sign-on for it.";
   return faultAt("not_found", "", "no_provider", message);
 }
 
@@ -218,7 +218,7 @@ function refused(message: string): Fault {
 }
 
 function elsewhere(): Fault {
-  const message = "This address is that of a person of another organization.";
+  const message = "This address belongs to a person of another organization.";
   return faultAt("already_exists", "", "address_taken", message);
 }
 

@@ -129,7 +129,7 @@ export function clientSecretContext(org_id: string): string {
 }
 
 function domainTaken({ domain }: DomainClaim): Fault {
-  const message = `Another organization has people or an open invitation under ${domain}. Its admins were told by mail.`;
+  const message = `Another organization has people or an open invitation under ${domain}. Its admins got a mail.`;
   return faultAt("state_conflict", "/email_domains", "domain_taken", message);
 }
 

@@ -64,7 +64,7 @@ export async function activatePolicy(
     const activated = await activate(runtime, caller, policy_id, input, green);
     if (activated !== null) return activated;
   }
-  throw conflict("The policy is being changed all the time.");
+  throw conflict("The policy changed during every attempt. Try again.");
 }
 
 const attempts_max = 5;

@@ -72,7 +72,7 @@ async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller
 
 async function refuseUnfitDelegate(query: Query, org_id: string, user_id: string, delegate: string): Promise<void> {
   const refuse = (message: string) => faultAt("invalid_request", "/delegate", "not_allowed", message);
-  if (delegate === user_id) throw refuse("Name another person: nobody stands in for themselves.");
+  if (delegate === user_id) throw refuse("Name another person: a person cannot be their own delegate.");
   const person = await readPerson(query, org_id, delegate);
   if (person === undefined) throw refuse("Nobody in your organization has this user_id.");
   if (!roleMeets(person.role, ["reviewer"])) throw refuse(`The role ${person.role} may not decide.`);

@@ -65,7 +65,7 @@ function ruleMessage(
   const whose = policy === membrane_demand_name ? `The membrane ${membrane}` : `The policy ${policy}`;
   return clipText(
     `Nobody can decide what this rule holds. ${whose} asks for approvals of ${quorum} people; in the membrane ${membrane} ${able}. ` +
-      "Its reviewers were removed, have other roles by now, or have no valid key. Name other reviewers, or invite people.",
+      "Its reviewers were removed, have other roles, or have no valid key. Name other reviewers, or invite people.",
     limits.comment_chars_max,
   );
 }

@@ -24,7 +24,7 @@ export async function tellAdmins(runtime: Pick<Runtime, "db" | "ids" | "sealer" 
       looked += 1;
       mails += written;
     } catch (error) {
-      runtime.log.error({ err: error, org_id }, "a look whether people can decide failed");
+      runtime.log.error({ err: error, org_id }, "could not check whether people can decide");
     }
   }
   return mails > 0 || (due.length === at_once_max && looked > 0);
