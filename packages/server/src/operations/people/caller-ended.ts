@@ -20,8 +20,8 @@ export async function refuseGone(query: Query, { org_id, session_id, key_id, act
 }
 
 /**
- * Does the same for lasting changes, such as keys, roles and webhooks. Also refuses a frozen key. Faults: those of
- * refuseGone, forbidden (a frozen key).
+ * Does the same as `refuseGone` for lasting changes, such as keys, roles and webhooks. Also refuses a frozen
+ * key. Faults: those of refuseGone, forbidden (a frozen key).
  */
 export async function refuseEnded(query: Query, caller: KnownCaller): Promise<void> {
   await refuseGone(query, caller);
