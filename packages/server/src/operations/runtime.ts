@@ -32,21 +32,16 @@ import type {
   ReviewWaits,
 } from "./shared/node-services.ts";
 
-/** Implemented by the metrics of the HTTP layer. */
 export interface DecisionMetrics {
-  /** `elapsed_us`: from the operation's start to the commit. */
   decided(verdict: string, mode: string, elapsed_us: number): void;
-  /** Counts a decision that was stale at its commit. */
   decidedAgain(): void;
 }
 
 export interface ReportMetrics {
-  /** Counts a report of an action executed without permission. */
   contradicted(because: Contradiction): void;
 }
 
 export interface DeliveryMetrics {
-  /** Counts an attempt. `pending`: the delivery will be retried. */
   attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
 }
 
@@ -56,7 +51,6 @@ export interface MailMetrics {
 }
 
 export interface PullMetrics {
-  /** Counts a decision with a context source: facts pulled, reused from an earlier answer, or failed. */
   pulled(outcome: "pulled" | "kept" | PullFailure): void;
 }
 
@@ -108,7 +102,6 @@ export interface Runtime {
   refuseUnknownRules(rules: readonly string[]): void;
 }
 
-/** For operations that store rows with new ids and the time. */
 export type Recording = Pick<Runtime, "db" | "clock" | "ids">;
 
 interface Settings {

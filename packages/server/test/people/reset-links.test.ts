@@ -64,6 +64,6 @@ test("a reset mentions passkeys, which stay unless it removes them", async () =>
     expect(trail.json.audit).toHaveLength(remove_passkeys ? 1 : 0);
     const told = () => nodes.mails.find(({ to, subject }) => to === email && /^How you sign in/.test(subject))?.text;
     await expect.poll(told).toBeDefined();
-    expect(/go on signing in: 1/.test(told() ?? "")).toBe(!remove_passkeys);
+    expect(/still sign in to your account: 1/.test(told() ?? "")).toBe(!remove_passkeys);
   }
 });

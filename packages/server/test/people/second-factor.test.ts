@@ -95,7 +95,7 @@ describe("second factor", () => {
       expect([answer.status, answer.code]).toEqual([409, "state_conflict"]);
       return answer.json.error.details[0].message;
     };
-    expect(await told("mfa/verify", cookie)).toBe("This session waits for no second factor.");
+    expect(await told("mfa/verify", cookie)).toBe("This session does not wait for a second factor.");
     expect(await told("totp/confirm", cookie)).toMatch(/^Begin with POST \/v1\/auth\/totp\/enrol/);
     for (const path of ["totp/disable", "recovery-codes"])
       expect(await told(path, cookie)).toBe("The second factor is off.");

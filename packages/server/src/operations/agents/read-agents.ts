@@ -1,4 +1,3 @@
-/** Reads the register of agents: who is responsible for an agent, what it did, and what stops it. */
 import { type AgentDetails, foldName, limits, type RegisteredAgent } from "@countersign/contract";
 import {
   allowsAgent,
@@ -37,13 +36,12 @@ const tools_max = 100;
 const children_max = 100;
 const escalation_ids_max = 20;
 
-/** Prefix of this list's cursors, which distinguishes them from those of other lists. The folded agent id follows. */
+/** Distinguishes this list's cursors from those of other lists. The folded agent id follows. */
 const place_prefix = "agent ";
 
 const isPlace = (place: string): boolean =>
   place.startsWith(place_prefix) && place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
 
-/** Lists agents by folded id. Faults: invalid_request (cursor). */
 export async function listAgents(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -63,7 +61,6 @@ export async function listAgents(
   });
 }
 
-/** Adds to each agent the freezes that stop it. */
 export async function withStatus(query: Query, org_id: string, rows: readonly AgentRow[]): Promise<RegisteredAgent[]> {
   const freezes = await readFreezes(query, org_id);
   return rows.map((row) => {
@@ -135,7 +132,6 @@ function figuresOf(actions: readonly AgentActions[]): Omit<AgentDetails["activit
   };
 }
 
-/** Returns the tools of these actions, and whether a current rule of their membrane names them. */
 async function toolsOf(
   state: OrgState,
   actions: readonly AgentActions[],

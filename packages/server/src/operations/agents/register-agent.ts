@@ -14,9 +14,8 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { withStatus } from "./read-agents.ts";
 
 /**
- * Registers an agent, or replaces its entry. Every later commit on any node uses the new parent. Faults:
- * invalid_request (the parent), state_conflict (too many agents with a parent), those of refuseEnded, unavailable
- * (stale each time).
+ * Registers an agent, or replaces its entry. Every later commit uses the new parent. Faults: invalid_request (the
+ * parent), state_conflict (too many agents with a parent), those of refuseEnded, unavailable.
  */
 export async function registerAgent(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,
@@ -59,7 +58,6 @@ async function write(
   return (await withStatus(query, org_id, [written]))[0] as RegisteredAgent;
 }
 
-/** Returns the parent's id as registered. Faults: invalid_request. */
 async function demandParent(query: Query, org_id: string, agent_id: string, parent_id: string): Promise<string> {
   const refuse = (message: string): Fault => faultAt("invalid_request", "/parent_id", "not_allowed", message);
   const subject = foldName(agent_id);
@@ -85,7 +83,6 @@ function deepest(parents: Parents, subject: string): number {
   return depth;
 }
 
-/** Faults: state_conflict. */
 async function demandRoom(query: Query, org_id: string): Promise<void> {
   const { agents_with_parent_max } = limits;
   if ((await countWithParent(query, org_id)) < agents_with_parent_max) return;

@@ -3,12 +3,11 @@ import type { Db } from "../../ports.ts";
 import { type AuditCheck, type AuditFinding, verifyAudit } from "../../store/audit/verify-audit.ts";
 import { type ReviewsFinding, verifyReviews } from "../../store/audit/verify-reviews.ts";
 
-/** Counts of the trail and its root; or the first problem. */
 export type Verified =
   | (Extract<AuditFinding, { sound: true }> & Extract<ReviewsFinding, { sound: true }>)
   | Extract<AuditFinding | ReviewsFinding, { sound: false }>;
 
-/** Reads only and takes no locks, so the service may run. `told` receives the progress, as a share of 1 and as text. */
+/** Takes no locks, so the service may run. `told` receives the progress as a share of 1 and as text. */
 export async function verifyOrganization(
   db: Pick<Db, "tenant">,
   org_id: string,

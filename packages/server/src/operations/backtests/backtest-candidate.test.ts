@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { candidateOf } from "./backtest-candidate.ts";
 
-test("names that nothing has are looked for one at a time, in turns with everything else that the node does", async () => {
+test("searches unknown names one by one, in turns with the node's other work", async () => {
   let turns = 0;
   let over = false;
   const countTurn = () => {

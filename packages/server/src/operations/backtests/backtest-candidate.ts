@@ -1,4 +1,3 @@
-/** Checks the documents and names of a backtest's candidate. */
 import { type BacktestInput, limits } from "@countersign/contract";
 import {
   type Candidate,
@@ -45,8 +44,8 @@ function refuseUnknownPacks(runtime: Pick<Runtime, "refuseUnknownPacks">, packs:
 }
 
 /**
- * Refuses unknown names to leave out, because a typo would look like a rule without effect. Names of disabled packs,
- * retired policies and earlier versions are known, because they may have decided then.
+ * Refuses unknown names to leave out, because a typo would look like a rule without effect. Disabled packs, retired
+ * policies and earlier versions count as known.
  */
 async function refuseUnknownNames(
   { db, packs }: Pick<Needed, "db" | "packs">,
@@ -77,7 +76,6 @@ function* unknownDetails(
   return details;
 }
 
-/** Checks one document after the other, in turns with the node's other work. */
 async function checkedPolicies(given: readonly Readonly<Record<string, unknown>>[]): Promise<PolicyDocument[]> {
   const details: FaultDetail[] = [];
   const documents: PolicyDocument[] = [];
@@ -99,7 +97,6 @@ async function checkedPolicies(given: readonly Readonly<Record<string, unknown>>
   return documents;
 }
 
-/** Returns the first findings; the last one says that there are more. */
 function shortened(details: readonly FaultDetail[]): FaultDetail[] {
   const message = `There are more than ${diagnostics_max} findings; the others are not listed.`;
   const help = "Correct those above, then try again.";

@@ -1,5 +1,3 @@
-/** Tries a candidate on recorded intents. */
-
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
 import { limits, onlySubmits } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
@@ -69,7 +67,6 @@ function noMembrane(): Fault {
   return faultAt("not_found", "/membrane_id", "not_found", message);
 }
 
-/** Faults: invalid_request (the window does not begin before its end). */
 function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: string } {
   const from_us = parseTimestampUs(from);
   const to_us = parseTimestampUs(to);
@@ -80,7 +77,6 @@ function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: st
   return { from: formatTimestampUs(storableUs(from)), to: formatTimestampUs(storableUs(to)) };
 }
 
-/** Faults: forbidden (a key of one agent asks for another). */
 function agentOf({ scope, agent_id }: Who, asked: string | undefined): string | null {
   if (scope !== "agent") return asked ?? null;
   if (asked !== undefined && asked !== agent_id) throw new Fault("forbidden");

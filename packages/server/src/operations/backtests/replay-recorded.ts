@@ -1,6 +1,6 @@
 /**
- * Reads recorded intents page by page, decides each again and counts, in several threads. Threads read pages in turn
- * and decide them in parallel. A thread reads its next page while it decides one, so it holds at most two.
+ * Replays recorded intents in several threads. Threads read pages in turn and decide in parallel. Each reads its next
+ * page while it decides one, so it holds at most two.
  */
 
 import type { BacktestProgress, NotReproducedBecause } from "@countersign/contract";
@@ -42,11 +42,8 @@ import {
 } from "../../store/backtests/backtests.ts";
 import type { BacktestJob } from "../shared/node-services.ts";
 
-/** Position of reading. The thread that holds the turn reads the next page. */
 export interface Turn {
-  /** The oldest read intent; null: none. */
   readonly before: string | null;
-  /** Intents left to read. */
   readonly left: number;
   /** Maximum of rows in the next page. Large documents need smaller pages. */
   readonly rows_max: number;
@@ -54,7 +51,6 @@ export interface Turn {
 
 const first_page_rows = 100;
 
-/** Returns the first turn of a backtest. */
 export function firstTurn(limit: number): Turn {
   return { before: null, left: limit, rows_max: first_page_rows };
 }
@@ -63,20 +59,16 @@ export interface ReplayedPart {
   readonly counts: TallyCounts;
   /** Decision time of its oldest intent, in microseconds; null: it had none. */
   readonly oldest_us: number | null;
-  /** True: the limit ended the replay, not the window. */
   readonly cut: boolean;
 }
 
 export interface ReplayNeeds {
-  /** Runs `work` in a short transaction that sees the organization's rows. */
   read<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readonly packs: PackRules;
-  /** Resolves when this thread may read. */
   turn(): Promise<Turn>;
   pass(turn: Turn): void;
   /** Called after every `breath_rows` intents. Awaited, so that the thread can receive cancellations and data. */
   progress(evaluated: number, done: BacktestProgress["done"]): Promise<void>;
-  /** Intents in the next page. */
   pageRows(): number;
 }
 
@@ -110,7 +102,6 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
     const last = page.at(-1);
     if (last === undefined) break;
     next = readPage();
-    // A rejection is handled where the page is awaited.
     next.catch(() => undefined);
     oldest_us = last.at_us;
     const records = await recordsOf(needs, org_id, page);
@@ -126,7 +117,6 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
   return { counts: tally.counts(), oldest_us, cut };
 }
 
-/** Returns the figures of all threads. */
 export function joinParts(job: BacktestJob, parts: readonly ReplayedPart[]): BacktestFigures {
   const ends_us = parts.flatMap(({ oldest_us }) => (oldest_us === null ? [] : [oldest_us]));
   const from_us = parts.some(({ cut }) => cut) ? Math.min(...ends_us) : (parseTimestampUs(job.filter.from) ?? 0);
@@ -143,7 +133,6 @@ function doneAt(at_us: number, span: Awaited<ReturnType<typeof readSpan>>): numb
   return Math.min(Math.max((span.newest_us - at_us) / (span.newest_us - span.oldest_us), 0), 1);
 }
 
-/** A row and its parsed members; `recorded` null: unreadable. */
 interface ReadRecord {
   readonly row: RecordedRow;
   readonly end: DecisionEnd | null;
@@ -151,7 +140,6 @@ interface ReadRecord {
   readonly overridden: boolean;
 }
 
-/** The end of a decision's text. */
 interface DecisionEnd {
   readonly override_id: string | null;
   readonly policy_epoch: number;
@@ -190,7 +178,7 @@ async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly Reco
     return {
       row,
       end,
-      // An approval of an equal action or a grant is no override, so such a decision cannot be reproduced.
+      // Approvals of equal actions and grants are no overrides, so such decisions cannot be reproduced.
       lifts: /"(?:resumed_from|grant_id)":"/.test(row.decision_end) ? "unknown" : liftsOf(override_id, lifts),
       overridden: overridden.has(row.intent_id),
     };
@@ -201,7 +189,6 @@ function liftsOf(override_id: string | null, lifts: ReadonlyMap<string, readonly
   return override_id === null ? null : (lifts.get(override_id) ?? "unknown");
 }
 
-/** The rules for intents of one era and membrane, or why there are none. */
 interface Able {
   readonly policySet: PolicySet;
   readonly membrane: MembraneSettings;
@@ -211,7 +198,6 @@ interface Unable {
 }
 type Decider = Able | Unable;
 
-/** Policy sets by era and membrane, compiled once per combination of packs and versions. */
 class Deciders {
   private readonly byEra = new LRUCache<string, Decider>({ max: 1_000 });
   private readonly shared = new SharedPolicies();
@@ -229,7 +215,6 @@ class Deciders {
     this.job = job;
   }
 
-  /** Prepares what `of` returns for these records. */
   async prepare(records: readonly ReadRecord[]): Promise<void> {
     let before: ReadRecord | null = null;
     for (const record of records) {
@@ -266,7 +251,6 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
-      // Absent in older records of membranes.
       ...[...(membrane.rules_off ?? [])].sort().map((rule) => `-${rule}`),
       ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");
@@ -317,7 +301,6 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, job: Ba
   tally.add({ intent_id, agent_id, at_us: row.at_us, mode: row.mode, recorded: verdict, decision, ruled });
 }
 
-/** Returns what is needed to decide a record again, or why that is impossible. */
 function prepared(
   deciders: Deciders,
   { row, end, lifts }: ReadRecord,
@@ -334,7 +317,6 @@ function prepared(
   return { recorded: values ? recorded : { ...recorded, facts: withoutValues(recorded.facts) }, decider };
 }
 
-/** Null: not a row that a submission writes. */
 function recordedOf(row: RecordedRow, lifts: readonly string[] | null): RecordedIntent | null {
   let intent: { submitted?: RecordedIntent["intent"]; attested?: boolean };
   let facts: MergedFacts | null;
@@ -359,13 +341,11 @@ function recordedOf(row: RecordedRow, lifts: readonly string[] | null): Recorded
   };
 }
 
-/** Returns a freeze for the recorded decision. Only its kind and mode affect the verdict. */
 function recordedFreeze(frozen: NonNullable<RecordedRow["frozen"]>): StandingFreeze {
   const [kind, mode] = frozen.split(" ") as [StandingFreeze["kind"], StandingFreeze["mode"]];
   return { kind, mode, subject: "", name: "", reason: "as recorded", frozen_by: "", frozen_at: "", lineages: [] };
 }
 
-/** Adds to newly approved intents why they were not approved. */
 async function explain(needs: ReplayNeeds, org_id: string, tally: Tally): Promise<void> {
   const flips = tally.takeUnexplained();
   if (flips.length === 0) return;

@@ -18,7 +18,7 @@ function pauses() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("pushes wait for every decision that asked for it, those of other organizations for none", async () => {
+test("pushes wait for all decisions that began a pause, but not for those of other organizations", async () => {
   const { begin, push, told, timers } = pauses();
   const ends = [begin("a"), begin("a")];
   void push("a");
@@ -36,7 +36,7 @@ test("pushes wait for every decision that asked for it, those of other organizat
   expect(timers.size).toBe(0);
 });
 
-test("a push does not wait for ever, and what ends later ends the next pause only", async () => {
+test("a push waits only for a limited time, and a late end concerns only the next pause", async () => {
   const { begin, push, told, timers } = pauses();
   const end = begin("a");
   void push("a");

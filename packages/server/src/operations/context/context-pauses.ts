@@ -1,13 +1,11 @@
 /**
- * Pauses fact pushes. Each push makes the organization's decisions under way stale, so constant pushes could delay a
- * decision forever. A decision that was stale several times makes this node's pushes wait until it is committed. Pushes
- * on other nodes do not wait.
+ * Pauses fact pushes. Each push makes the organization's decisions under way stale. After a decision was stale several
+ * times, this node's pushes wait for its commit. Pushes on other nodes do not.
  */
 
 import type { Timers } from "../../ports.ts";
 import type { ContextPauses } from "../shared/node-services.ts";
 
-/** Longest wait of a push. Slower decisions depend on something else. */
 const pause_ms_max = 1_000;
 
 interface Pause {

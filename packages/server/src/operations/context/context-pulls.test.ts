@@ -18,7 +18,6 @@ const ok = (document: object = { contract_version: "1", facts: {} }): Answered =
 const status = (code: number): Answered => ({ status: code, body: Buffer.alloc(0), cache_control: null });
 const failed = (what: "timeout" | "unreachable" | "refused" | "too_large"): Answered => ({ failed: what, text: what });
 
-/** One node. `answer` returns each answer, or null to leave the request open until `settle`. */
 function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_000_000) {
   let now_us = start_us;
   const timers = new Set<{ at_us: number; run: () => void }>();
@@ -87,7 +86,7 @@ describe("after failures in a row", () => {
   const bad = [failed("timeout"), failed("unreachable"), failed("refused"), status(500), status(429)];
   const { context_source_failures_max: most, context_source_pause_seconds: pause_seconds } = limits;
 
-  test("the source is left alone, then one question tries whether it is back", async () => {
+  test("the source is paused, then one request tries it again", async () => {
     let back = false;
     const w = world((n) => (back ? ok() : (bad[n % bad.length] as Answered)));
     let n = 0;
@@ -107,14 +106,14 @@ describe("after failures in a row", () => {
     expect(w.asked).toHaveLength(most + 3);
   });
 
-  test("the source is asked again although the clock was set back by a day meanwhile", async () => {
+  test("the source is asked again even if the clock was set back by a day", async () => {
     const w = world((n) => (n <= most ? failed("timeout") : ok()));
     for (let n = 0; n < most; n++) await w.pull({ n });
     w.pass(-86_400_000);
     expect(reason(await w.pull({ n: most }))).toBe("facts");
   });
 
-  test("only one of many questions tries", async () => {
+  test("only one of many requests tries", async () => {
     const w = world((n) => (n <= most ? failed("timeout") : null));
     for (let n = 0; n < most; n++) await w.pull({ n });
     w.pass(pause_seconds * 1000);
@@ -130,25 +129,25 @@ describe("after failures in a row", () => {
     expect(reason(await after)).toBe("facts");
   });
 
-  test("a success in between starts the count anew", async () => {
+  test("a success resets the count", async () => {
     const w = world((n) => (n % most === 0 ? ok() : failed("timeout")));
     for (let n = 0; n < 4 * most; n++) expect(reason(await w.pull({ n }))).not.toBe("source_paused");
   });
 
-  test("answers that are merely bad do not count: one agent's odd intents must not cut off the others", async () => {
+  test("bad answers do not count, so that one agent's odd intents do not affect others", async () => {
     const odd = [status(404), status(302), ok({ nonsense: 1 }), failed("too_large")];
     const w = world((n) => odd[n % odd.length] as Answered);
     for (let n = 0; n < 4 * most; n++) expect(reason(await w.pull({ n }))).not.toBe("source_paused");
   });
 
-  test("a new registration starts well", async () => {
+  test("a new registration is not paused", async () => {
     const w = world((n) => (n <= most ? failed("timeout") : ok()));
     for (let n = 0; n < most; n++) await w.pull({ n });
     w.registerAnew();
     expect(reason(await w.pull())).toBe("facts");
   });
 
-  test("other organizations notice nothing", async () => {
+  test("other organizations are not affected", async () => {
     const w = world((n) => (n <= most ? failed("timeout") : ok()));
     for (let n = 0; n < most; n++) await w.pull({ n });
     expect(reason(await w.pull())).toBe("source_paused");
@@ -160,7 +159,7 @@ describe("after failures in a row", () => {
 describe("places", () => {
   const { context_source_pulls_max: most } = limits;
 
-  test("no more questions are open than there are; who waits asks in what is left of the time", async () => {
+  test("open requests do not exceed the places; a waiting request uses the rest of its time", async () => {
     const w = world(() => null);
     const made = Array.from({ length: most + 1 }, (_, n) => w.pull({ n }));
     await soon();
@@ -173,7 +172,7 @@ describe("places", () => {
     expect((await Promise.all(made)).map(reason)).toEqual(Array(most + 1).fill("facts"));
   });
 
-  test("who waited while the clock was set back by a day asks for no longer than a question may take", async () => {
+  test("a request that waited while the clock was set back by a day still has at most the whole timeout", async () => {
     const w = world(() => null);
     const made = Array.from({ length: most + 1 }, (_, n) => w.pull({ n }));
     await soon();
@@ -185,7 +184,7 @@ describe("places", () => {
     await Promise.all(made);
   });
 
-  test("who waits longer than a question may take is told so, and its question is never asked", async () => {
+  test("a request that waits longer than the timeout fails and is never sent", async () => {
     const w = world(() => null);
     const held = Array.from({ length: most }, (_, n) => w.pull({ n }));
     const late = w.pull({ n: "late" });
@@ -200,7 +199,7 @@ describe("places", () => {
 });
 
 describe("a source that was removed", () => {
-  test("is sent nothing, also by who waits for a place", async () => {
+  test("is sent nothing, even by requests that wait for a place", async () => {
     const w = world(() => null);
     const held = Array.from({ length: limits.context_source_pulls_max }, (_, n) => w.pull({ n }));
     const waiting = w.pull({ n: "waiting" });
@@ -229,7 +228,7 @@ describe("an answer is kept", () => {
     expect(w.counted).toEqual(["pulled", "kept", "pulled"]);
   });
 
-  test("not where it is of a time that is still to come: the clock was set back", async () => {
+  test("not if its time is in the future because the clock was set back", async () => {
     const w = world(() => facts());
     await w.pull();
     w.pass(-86_400_000);
@@ -237,7 +236,7 @@ describe("an answer is kept", () => {
     expect(w.asked).toHaveLength(2);
   });
 
-  test("as long as its facts are fresh under every age limit that is asked for", async () => {
+  test("while its facts are fresh under every requested age limit", async () => {
     const w = world(() => facts());
     const ages = [resolveLimits([]), resolveLimits([{ "regulatory.consumer_age": 10 }])];
     await w.pull({}, ages);
@@ -262,7 +261,7 @@ describe("an answer is kept", () => {
     expect(w.asked).toHaveLength(2);
   });
 
-  test("no longer for being dated ahead", async () => {
+  test("not longer because it is dated ahead", async () => {
     const w = world(() => facts({ as_of: { regulatory: new Date(1_700_000_000_000 + 299_000).toISOString() } }));
     const ages = [resolveLimits([{ regulatory: 5 }])];
     await w.pull({}, ages);
@@ -289,7 +288,7 @@ const examples: { document: unknown; valid: boolean; why: string }[] = JSON.pars
   readFileSync(new URL("../../../../../test/data/context-documents.json", import.meta.url), "utf8"),
 );
 
-test("an answer is held to the rules that every context document is held to", async () => {
+test("an answer must follow the rules of every context document", async () => {
   const start_us = parseTimestampUs("2026-11-21T12:00:00Z") as number;
   for (const { document, valid, why } of examples) {
     const w = world(() => ok(document as object), start_us);
@@ -300,7 +299,7 @@ test("an answer is held to the rules that every context document is held to", as
 
 const text = (body: string): Answered => ({ status: 200, body: Buffer.from(body), cache_control: null });
 
-test("a number that no double holds makes its fact inexact, also of a kept answer, and the others are pulled", async () => {
+test("a number that no double holds makes only its fact inexact, also in a kept answer", async () => {
   const body =
     '{"contract_version":"1","facts":{"entity_state":{"account_balance_usd":4503599627370497.75,"account_status":"active",' +
     '"accounts":{"ids":[7,9007199254740993]}},"identity":{"delegation_limit_usd":1.5e300}}}';
@@ -323,6 +322,6 @@ test.each([
   ["outside of the facts", '{"contract_version":"1","as_of":9007199254740993,"facts":{}}'],
   ["in place of a category", '{"contract_version":"1","facts":{"security":9007199254740993}}'],
   ["in place of the document", "9007199254740993"],
-])("what else no document may hold makes an answer invalid: %s", async (_, body) => {
+])("other content that no document may have makes an answer invalid: %s", async (_, body) => {
   expect(reason(await world(() => text(body)).pull())).toBe("source_invalid");
 });

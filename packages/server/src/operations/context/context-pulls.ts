@@ -1,11 +1,9 @@
 /**
- * Asks organizations' own endpoints for facts, without effect on other organizations.
+ * Asks organizations' own endpoints for facts. See docs/decisions/0015.
  *
  * A waiting request holds no lock, no database session and no place in the commit writer. Each organization has at most
- * `context_source_pulls_max` open requests; `source-standing.ts` pauses failing sources. Every outcome is a value.
- *
- * Equal concurrent requests share one. Answers are kept while all their facts are fresh, for a minute at most. The key
- * covers the whole intent, because the source may use any part of it. See docs/decisions/0015.
+ * `context_source_pulls_max` open requests. Equal concurrent requests share one. Answers are kept while all their facts
+ * are fresh, for a minute at most. The key covers the whole intent, because the source may use any part of it.
  */
 
 import {
@@ -45,8 +43,8 @@ export interface PullParts {
   readonly httpOut: Pick<HttpOut, "ask">;
   readonly metrics: PullMetrics;
   /**
-   * Returns true if the organization still has this registration. Checked just before each request, so that no intent
-   * is sent to a removed endpoint because of a cached state.
+   * Returns true if the organization still has this registration. Checked before each request, because cached states
+   * may be stale.
    */
   isRegistered(org_id: string, source: ContextSourceRow): Promise<boolean>;
 }
@@ -62,13 +60,11 @@ interface Question {
   readonly org_id: string;
   readonly source: ContextSourceRow;
   readonly body: string;
-  /** Equal for the same request of one organization to one registration. */
   readonly key: string;
 }
 
 const organizations_max = 2_000;
 const kept_bytes_max = 64 * 1_048_576;
-/** Concurrent batch items per organization. */
 const places_max = 100;
 const kept_us = limits.context_source_kept_seconds_max * us_per_second;
 
@@ -93,10 +89,7 @@ export function createContextPulls(parts: PullParts): ContextPulls {
   };
 }
 
-/**
- * Open requests and kept answers. A request waits for a place, checks standing and registration, asks, and records the
- * answer.
- */
+/** A request waits for a place, checks standing and registration, asks, and records the answer. */
 class ContextQuestions {
   readonly #parts: PullParts;
   readonly #kept = new LRUCache<string, Kept>({
@@ -110,7 +103,6 @@ class ContextQuestions {
     this.#parts = parts;
   }
 
-  /** Returns an earlier answer to the same request if all its facts are fresh. */
   keptAnswer(key: string, ages: PreparedMembrane["limits"]): Kept | null {
     const now_us = this.#parts.clock.now_us();
     const known = this.#kept.get(key);
@@ -118,7 +110,6 @@ class ContextQuestions {
     return isFresh(known.document, known.received_us, ages, now_us) ? known : null;
   }
 
-  /** Asks, or joins the same open request. */
   ask(question: Question): Promise<Pulled | null> {
     const under_way = this.#asking.get(question.key);
     if (under_way !== undefined) return under_way;
@@ -127,7 +118,6 @@ class ContextQuestions {
     return answering;
   }
 
-  /** Waits for one of the organization's places, at most for the timeout of the request. */
   #inPlace(question: Question): Promise<Pulled | null> {
     const { clock, timers } = this.#parts;
     const { org_id, source } = question;
@@ -180,8 +170,7 @@ class ContextQuestions {
     const answer = await httpOut.ask(source.url, headers, body, { timeout_ms, answer_bytes_max });
     const received_us = clock.now_us();
     const why = standing.note(answer, received_us);
-    if (why !== null)
-      log.warn({ org_id, why }, "a context source failed repeatedly and is left alone for some seconds at a time");
+    if (why !== null) log.warn({ org_id, why }, "a context source failed repeatedly and is paused for some seconds");
     const read = readAnswer(answer, received_us);
     if ("failed" in read) return read;
     if (!("failed" in answer) && !/\bno-(?:store|cache)\b/i.test(answer.cache_control ?? ""))
@@ -198,8 +187,8 @@ const failedAs = {
 } as const satisfies Record<string, PullFailure>;
 
 /**
- * Returns the document of an answer, checked like a pushed one; 204: no facts. A fact with a number that no double
- * holds becomes null and is listed as inexact.
+ * Returns the document of an answer, checked like a pushed one; 204: no facts. Numbers that no double holds become null
+ * and are listed as inexact.
  */
 function readAnswer(answer: Answered, received_us: number): Pulled {
   if ("failed" in answer) return { failed: failedAs[answer.failed] };
@@ -220,7 +209,6 @@ function readAnswer(answer: Answered, received_us: number): Pulled {
   return { document: normalizeContext(document as ContextDocument), received_us, inexact };
 }
 
-/** Sets facts to null whose only problem is a number that no double holds, and returns them. */
 function clearInexactFacts(document: unknown, examine: (part: unknown) => readonly Problem[]): InexactFacts {
   const inexact: Partial<Record<FactCategoryName, string[]>> = {};
   const facts = (document as Partial<ContextDocument> | null)?.facts;

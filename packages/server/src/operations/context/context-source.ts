@@ -1,4 +1,3 @@
-/** Registers, reads and removes the organization's endpoint for facts. */
 import { type ContextSource, type ContextSourceInput, limits, secret_mask } from "@countersign/contract";
 import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -17,8 +16,8 @@ import { acceptedUrl } from "../webhooks/webhook-events.ts";
 import { newWebhookSecret } from "../webhooks/webhook-secret.ts";
 
 /**
- * Registers a source in place of the earlier one. Every later commit, on every node, uses its facts. Only this answer
- * shows the new secret. Faults: webhook_url_refused.
+ * Replaces the source. Every later commit uses its facts. Only this answer shows the new secret. Faults:
+ * webhook_url_refused.
  */
 export async function registerContextSource(
   { db, clock, ids, sealer, httpOut }: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
@@ -43,7 +42,6 @@ export async function registerContextSource(
   return { ...shown(source), secret };
 }
 
-/** Returns the source with a masked secret. Faults: not_found. */
 export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: KnownCaller): Promise<ContextSource> {
   const source = await db.tenant(org_id, (query) => readContextSource(query, org_id));
   if (source === null) throw new Fault("not_found");

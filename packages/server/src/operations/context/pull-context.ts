@@ -4,8 +4,8 @@ import type { Runtime } from "../runtime.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
 
 /**
- * Returns a function that asks for the facts of one submission, once per registration of a source. Null: there is no
- * source, or the submission will be refused anyway. `replaced`: the state is older than the current registration.
+ * Returns a function that asks for the facts of one submission, once per registration. Null: no source, or the
+ * submission will be refused anyway. `replaced`: the state is older than the registration.
  */
 export function pullContext(
   runtime: Pick<Runtime, "clock" | "pulls">,

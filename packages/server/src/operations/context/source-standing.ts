@@ -1,9 +1,6 @@
 /**
- * Tracks failures of one organization's source under one registration.
- *
- * - well: every request is sent
- * - paused: after several failures in a row, no request is sent for some seconds
- * - trying: after the pause, one request is sent. Success leads to well, failure to paused
+ * Pauses a source after several failures in a row. After the pause one request is sent: success ends the pause, failure
+ * begins another.
  */
 import { limits } from "@countersign/contract";
 import { us_per_second } from "@countersign/core";
@@ -14,7 +11,6 @@ const pause_us = limits.context_source_pause_seconds * us_per_second;
 
 export class SourceStanding {
   readonly revision: string;
-  /** Limits concurrent requests. */
   readonly open: LimitFunction;
   #failures = 0;
   /** 0: not paused. */
@@ -41,8 +37,7 @@ export class SourceStanding {
   }
 
   /**
-   * Records the outcome of a request. Returns the reason if it begins a pause, else null. Only timeouts and signs of an
-   * outage count, not a bad answer.
+   * Records an outcome. Returns the reason if it begins a pause, else null. Only timeouts and signs of an outage count.
    */
   note(answer: Answered, now_us: number): string | null {
     const down = "failed" in answer ? answer.failed !== "too_large" : answer.status >= 500 || answer.status === 429;

@@ -1,4 +1,3 @@
-/** Stores facts that were pushed for the organization, an agent or a target. */
 import type { ContextDocument, StoredContext } from "@countersign/contract";
 import { contextErrors, Fault, formatTimestampUs, normalizeContext } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -45,7 +44,6 @@ export async function putContext(
   return shown(subject, stored, received_at);
 }
 
-/** Faults: not_found. */
 export async function getContext(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -73,8 +71,8 @@ export async function deleteContext(
 }
 
 /**
- * Makes decisions under way stale. Call before writing the facts. The caller is read again only if keys or sessions
- * changed since the gate, because clients push often.
+ * Makes decisions under way stale. Call before writing the facts. Clients push often, so the caller is read again only
+ * if keys or sessions changed since the gate.
  */
 async function changeFacts(query: Query, caller: Caller, audit: readonly AuditRow[]): Promise<void> {
   await withHead(query, caller.org_id, async ({ auth_epoch }) => {

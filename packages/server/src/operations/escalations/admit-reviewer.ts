@@ -12,15 +12,13 @@ import { unmetDemandsFault } from "./ruling-faults.ts";
 
 export interface AdmittedReviewer {
   readonly person: string;
-  /** True: the person also submitted the action. Only in solo mode. */
   readonly self_reviewed: boolean;
-  /** Absent people in whose place the person may vote. */
   readonly absent: readonly string[];
 }
 
 /**
- * Returns the person behind a caller who may vote. Call it before working out a ruling, because a refused ruling
- * reveals policies. Repeat the check under the lock. Faults: self_review, forbidden, escalation_closed.
+ * Returns the person behind a caller who may vote. Call it before working out a ruling, which reveals policies, and
+ * again under the lock. Faults: self_review, forbidden, escalation_closed.
  */
 export async function admitReviewer(
   query: Query,
@@ -42,8 +40,8 @@ export async function admitReviewer(
 }
 
 /**
- * Returns who may vote for an outcome; empty: any reviewer. The reviewers of each panel may always block, even if
- * another panel approves for them (`met_with`).
+ * Returns who may vote for an outcome; empty: any reviewer. Reviewers of each panel may block, even if another panel
+ * approves for them (`met_with`).
  */
 export function votersOf({ record, demands }: Review, outcome: Outcome): readonly Reviewer[] {
   if (outcome !== "block") return record.reviewers;
@@ -60,12 +58,12 @@ export async function demandNamed(
 ): Promise<void> {
   if (await isReviewer(query, reviewers, caller, person)) return;
   if (namedAbsent(reviewers, absent) !== undefined) return;
-  throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
+  throw faultAt("forbidden", "", "not_allowed", "Other reviewers decide this escalation.");
 }
 
 /**
- * Refuses a changed action that further policies hold, unless the caller is one of their reviewers and the review
- * requires as many approvals. Faults: modified_action_blocked naming the policies.
+ * Refuses a changed action that further policies hold, unless the vote can meet their demands. Faults:
+ * modified_action_blocked naming the policies.
  */
 export async function demandMet(
   query: Query,

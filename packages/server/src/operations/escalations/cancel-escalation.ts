@@ -6,7 +6,7 @@ import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
-/** Cancels a review. Its action stays blocked. Faults: not_found, escalation_closed, unavailable (stale each time). */
+/** Cancels a review. Its action stays blocked. Faults: not_found, escalation_closed, unavailable. */
 export async function cancelEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
   caller: Caller,

@@ -1,4 +1,3 @@
-/** Applies the current rules to an action that waits for reviewers. */
 import {
   askedRuling,
   type BlockedBy,
@@ -27,24 +26,21 @@ import type { AdmittedReviewer } from "./admit-reviewer.ts";
 
 type ClosingStep = Extract<ReviewStep, { kind: "vote" }>;
 
-/** A vote that may complete an approval. */
 interface ClosingVote {
   readonly action: StoredIntent;
   readonly present: Present;
   readonly review: Review;
   readonly vote: Omit<ClosingStep, "meets" | "in_place_of" | "party">;
-  /** Judges the vote by the pace of the demands for which it counts. */
   readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
   readonly reviewer: AdmittedReviewer;
-  /** Demands of policies that hold the changed action. The reviewer meets them. */
   readonly demands: readonly ReviewDemand[];
 }
 
 /**
- * Counts a vote. If it would let the action through, the action is decided again by the current rules. A rule that did
- * not hold the action before, or now asks for more or other people, adds its demand to the review. Earlier approvals do
- * not count for that demand, because those reviewers did not know the rule. Returns the review to vote on, where the
- * vote counts, and the lifetime of the approval. Faults: blocked_now.
+ * Counts a vote. If it would let the action through, decides the action again by the current rules. A rule that newly
+ * holds the action, or asks for more or other people, adds its demand. Earlier approvals do not count for that demand,
+ * because those reviewers did not know the rule. Returns the review, where the vote counts, and the lifetime of the
+ * approval. Faults: blocked_now.
  */
 export async function countForCurrentRules(
   query: Query,

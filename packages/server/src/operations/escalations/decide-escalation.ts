@@ -16,12 +16,11 @@ import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
- * Counts a reviewer's vote. One block closes the review; approvals close it when each demand is met. Approving an
- * action that policies modified lets the modified action through. A repeated Idempotency-Key gets the first answer.
- * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved
- * something else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked,
- * blocked_now, frozen, reason_required (faster than the pace of a rule, without a reason), idempotency_conflict,
- * unavailable (stale each time).
+ * Counts a reviewer's vote. One block closes the review; approvals close it when each demand is met. A repeated
+ * Idempotency-Key gets the first answer. Faults: not_found, forbidden, self_review, escalation_closed, state_conflict
+ * (others approved something else, or it is not the reviewer's turn), invalid_request (modifications),
+ * modified_action_blocked, blocked_now, frozen, reason_required (too fast, without a reason), idempotency_conflict,
+ * unavailable.
  */
 export async function decideEscalation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries" | "mails">,
@@ -39,7 +38,7 @@ export async function decideEscalation(
   return answer;
 }
 
-/** Casts the vote in one transaction. The order of the checks is part of the API: the first failure is reported. */
+/** The order of the checks is part of the API: the first failure is reported. */
 async function castVote(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -73,7 +72,6 @@ async function castVote(
   if (proposed.kind === "refused") throw rulingFault(proposed);
   const { ruling, hidden, overtaken } = proposed;
 
-  // Check the demands of other rules for the changed action. Refuse a redacted change that is overtaken.
   await demandMet(query, newDemands(action, proposed.demands, review.demands), review, caller, person);
   if (overtaken && proposed.repeats_redacted) throw overtakenFault();
 
@@ -82,7 +80,6 @@ async function castVote(
   const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
-  // If the vote would let the action through, decide again by the current rules.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
   const measured = await measureVote(query, org_id, escalation_id, person, at);
@@ -108,7 +105,6 @@ async function castVote(
   return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
 }
 
-/** Returns what the audit trail records of a lapsed vote. */
 function lapsedVote({ reviewer, lapsed }: Escalation["votes"][number]) {
   return { reviewer, ...lapsed };
 }

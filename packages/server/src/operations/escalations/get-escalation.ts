@@ -18,8 +18,8 @@ import { blocksNow } from "./current-rules.ts";
 import { readAction } from "./review-steps.ts";
 
 /**
- * Returns an escalation. While it is pending, reviewers also see what would refuse an approval, and whether enough
- * people can approve. A person's first read is recorded for the pace of the ruling (decision 0039). Faults: not_found.
+ * Returns an escalation. For reviewers of a pending one, adds what would refuse an approval, and whether enough people
+ * can approve. Records a person's first read for the pace (decision 0039). Faults: not_found.
  */
 export async function getEscalation(
   runtime: Pick<Runtime, "db" | "orgStates">,
@@ -59,10 +59,7 @@ export async function getEscalation(
   });
 }
 
-/**
- * Returns a text that says why too few people can approve; null: there are enough. In solo mode the one person may
- * rule.
- */
+/** Returns why too few people can approve; null: there are enough. In solo mode the one person may rule. */
 async function nobodyCanDecide(
   query: Query,
   org_id: string,
@@ -74,7 +71,6 @@ async function nobodyCanDecide(
   return reviewOutOfReach(query, org_id, review, { submitter, parties });
 }
 
-/** Marks the record if a freeze prevents its approval. `stopped`: the affected reviews. */
 export function withFreeze(record: Escalation, stopped: ReadonlySet<string>): Escalation {
   return stopped.has(record.escalation_id) ? { nobody_waits: "frozen", ...record } : record;
 }

@@ -49,7 +49,6 @@ export async function listEscalations(
   return page(rows, limit, placeOf, more);
 }
 
-/** Returns all names of a reviewer: a key and its rotations. */
 async function namesOf(query: Query, org_id: string, reviewer: string): Promise<string[]> {
   return [...new Set([reviewer, ...(await readRotations(query, org_id, reviewer.replace(/^user:/, "")))])];
 }

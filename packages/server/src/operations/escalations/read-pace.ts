@@ -7,8 +7,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Returns how fast reviewers rule and how much they approve. Admins see all people, others only themselves. With
- * team-only figures, everyone sees totals and no person.
+ * Returns how fast reviewers rule and how much they approve. Admins see everyone, others themselves. With team-only
+ * figures, everyone sees totals only.
  */
 export function readPace(
   runtime: Pick<Runtime, "db">,

@@ -12,7 +12,7 @@ import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 
 /**
  * Assigns a review to other reviewers and mails them. Time limit and votes stay. Faults: not_found, escalation_closed,
- * invalid_request (a reviewer who could not decide, too few for the quorum), unavailable (stale each time).
+ * invalid_request (a reviewer who could not decide, too few for the quorum), unavailable.
  */
 export async function reassignEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,

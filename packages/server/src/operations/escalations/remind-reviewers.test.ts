@@ -20,7 +20,6 @@ const panel = (policy: string, id: string, more: Partial<CountedDemand> = {}): C
   ...more,
 });
 
-/** Opens a review that began `minutes` ago and has this total time in minutes. */
 async function opened(
   org_id: string,
   minutes: number,
@@ -42,7 +41,6 @@ async function opened(
   return escalation_id;
 }
 
-/** Moves the times of all open reviews back by this many minutes. */
 const pass = (minutes: number) =>
   db.query(
     `update escalations set created_at = created_at - d, expires_at = expires_at - d, notice_at = notice_at - d,
@@ -52,7 +50,6 @@ const pass = (minutes: number) =>
     [`${minutes} minutes`],
   );
 
-/** Returns the mails since the last call: recipient and contents. */
 async function mailed(): Promise<{ to: string; rules: (readonly string[])[]; reminders: (string | undefined)[] }[]> {
   const rows = await db.query<{ sealed: string }>(
     "select sealed from mails where kind = 'escalations' order by mail_id",
@@ -74,10 +71,9 @@ async function organization() {
   };
 }
 
-/** Runs two passes at once, like two nodes. */
 const remind = () => Promise.all([remindReviewers(runtime), remindReviewers(runtime)]);
 
-test("those whose approval is missing are reminded once at half of the time and once with a tenth of it left", async () => {
+test("missing approvers are reminded at half of the time and when a tenth is left", async () => {
   const { org_id, ann } = await organization();
   await opened(org_id, 0, 100, [panel("wires", "operator"), panel("met", "operator", { approved_by: ["usr_x"] })]);
   await tellReviewers(runtime);
@@ -91,7 +87,7 @@ test("those whose approval is missing are reminded once at half of the time and 
   expect(seen).toEqual([[], [["half"]], [], [["tenth"]], []]);
 });
 
-test("nobody is reminded who has voted, of a review of less than 10 minutes, or of what is over", async () => {
+test("no reminders go to voters, for reviews of less than 10 minutes, or for closed reviews", async () => {
   const { org_id, ann } = await organization();
   await opened(org_id, 0, 9, [panel("short", "operator")]);
   const voted = await opened(org_id, 0, 100, [panel("wires", "operator", { quorum: 2, approved_by: [ann.user_id] })]);
@@ -123,7 +119,7 @@ test("while a reviewer is absent, the delegate is reminded instead", async () =>
   expect(await mailed()).toEqual([{ to: bob.email, rules: [["wires"]], reminders: ["half"] }]);
 });
 
-test("if an approval does not count any more, its panel's reviewers are reminded", async () => {
+test("if an approval no longer counts, its panel's reviewers are reminded", async () => {
   const { org_id, ann } = await organization();
   const voted = await opened(org_id, 0, 100, [panel("wires", "operator", { approved_by: ["usr_gone"] })]);
   await db.query(
@@ -138,7 +134,7 @@ test("if an approval does not count any more, its panel's reviewers are reminded
   expect(await mailed()).toEqual([{ to: ann.email, rules: [["wires"]], reminders: ["half"] }]);
 });
 
-test("reminders that were missed while no node ran become one", async () => {
+test("several reminders that were missed while no node ran become one", async () => {
   const { org_id, ann } = await organization();
   await opened(org_id, 0, 100, [panel("wires", "operator")]);
   await tellReviewers(runtime);
@@ -148,7 +144,7 @@ test("reminders that were missed while no node ran become one", async () => {
   expect(await mailed()).toEqual([{ to: ann.email, rules: [["wires"]], reminders: ["tenth"] }]);
 });
 
-test("the second tier of a rule is told once when it opens, for its own panel, and then reminded like the others", async () => {
+test("the second tier of a rule gets one mail when it opens, for its own panel, then reminders like the others", async () => {
   const { org_id, ann, bob } = await organization();
   const tier = { after_seconds: 1_200, reviewers: [role("reviewer")] };
   const left = { tier, tier_left_us: 80 * 60_000_000 };

@@ -10,10 +10,9 @@ import { type AskingEscalation, isOpen, mailReviewers } from "./tell-reviewers.t
 const at_once_max = 500;
 
 /**
- * Mails people about live escalations: missing approvers at half of the time and when a tenth is left, and the second
- * tier of a rule when it opens. One transaction writes the mail and the time of the next one, so each mail is sent
- * once, on any number of nodes. If several are due, only the latest reminder is sent. Returns true if there may be
- * more.
+ * Mails missing approvers at half of a review's time and when a tenth is left, and second tiers when they open. One
+ * transaction writes a mail and the time of the next, so each is sent once on any number of nodes. If several are due,
+ * only the latest is sent. Returns true if there may be more.
  */
 export async function remindReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
@@ -36,7 +35,6 @@ export async function remindReviewers(runtime: Pick<Runtime, "db" | "ids" | "sea
   return taken === at_once_max;
 }
 
-/** Returns whom to ask because of due notices; empty: nobody, because the time is over. */
 function askingNow(escalation: NoticedEscalation, now: string): AskingEscalation[] {
   const { expires_at, demands, notice_at } = escalation;
   const [from_us, now_us] = [timestampUs(notice_at), timestampUs(now)];
@@ -51,7 +49,7 @@ function askingNow(escalation: NoticedEscalation, now: string): AskingEscalation
   return [{ ...escalation, asks, ...(reminder === null ? {} : { reminder }) }];
 }
 
-/** Returns true if these people could meet the demand without its second tier, so they had a mail already. */
+/** Returns true if these people could meet the demand without its second tier, so they already had a mail. */
 function wasAsked({ reviewers, tier }: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean): boolean {
   const added = tier?.reviewers ?? [];
   const first = reviewers.filter(({ type, id }) => !added.some((each) => each.type === type && each.id === id));

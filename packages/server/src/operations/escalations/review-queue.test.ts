@@ -14,32 +14,35 @@ const rows = {
   idempotency: null,
 } as unknown as DecisionRows;
 
-test.each([0, 50, agentMax - 3])("1,300 at once into a queue of %i: exactly as many enter as may", async (already) => {
-  let committed = already;
-  const tenant = async () => {
-    await soon();
-    return { by_agent: Math.min(committed, agentMax), by_key: committed };
-  };
-  const queues = createReviewQueues({ tenant } as unknown as Db, { now_us: () => 1 });
-  const commit = async () => {
-    await soon();
-    await soon();
-    committed += 1;
-  };
-  const outcomes = await Promise.all(
-    Array.from({ length: 1_300 }, () =>
-      queues.enter(rows, commit).then(
-        () => "entered",
-        (error: { code: string }) => error.code,
+test.each([0, 50, agentMax - 3])(
+  "1,300 at once into a queue of %i: the queue is filled exactly to its cap",
+  async (already) => {
+    let committed = already;
+    const tenant = async () => {
+      await soon();
+      return { by_agent: Math.min(committed, agentMax), by_key: committed };
+    };
+    const queues = createReviewQueues({ tenant } as unknown as Db, { now_us: () => 1 });
+    const commit = async () => {
+      await soon();
+      await soon();
+      committed += 1;
+    };
+    const outcomes = await Promise.all(
+      Array.from({ length: 1_300 }, () =>
+        queues.enter(rows, commit).then(
+          () => "entered",
+          (error: { code: string }) => error.code,
+        ),
       ),
-    ),
-  );
-  expect(committed).toBe(agentMax);
-  expect(outcomes.filter((each) => each === "entered")).toHaveLength(agentMax - already);
-  expect(new Set(outcomes)).toEqual(new Set(["entered", "review_queue_full"]));
-});
+    );
+    expect(committed).toBe(agentMax);
+    expect(outcomes.filter((each) => each === "entered")).toHaveLength(agentMax - already);
+    expect(new Set(outcomes)).toEqual(new Set(["entered", "review_queue_full"]));
+  },
+);
 
-test("a database that hangs keeps nobody waiting for all who came before: one in front has its time, the others are refused with it", async () => {
+test("while the database hangs, waiting submissions are refused together after one timeout", async () => {
   let now_us = 1;
   let hangs = false;
   const counts: (() => void)[] = [];

@@ -1,9 +1,8 @@
 /**
- * Caps the review queue: how many actions of one agent, and of one API key, may wait for review at once. Nothing of a
- * refused submission is stored. See docs/decisions/0011.
+ * Caps how many actions of one agent, and of one API key, may wait for review. See docs/decisions/0011.
  *
- * Far below the caps, submissions enter concurrently. Near a cap they enter one by one on each node, and each counts
- * first. So one node never exceeds a cap. Each further node may exceed it by one.
+ * Far below the caps, submissions enter concurrently. Near a cap they enter one by one, and each counts first. So one
+ * node never exceeds a cap; each further node may exceed it by one.
  */
 
 import { limits } from "@countersign/contract";
@@ -17,21 +16,17 @@ import { isReplay } from "../shared/idempotent.ts";
 import type { ReviewQueues } from "../shared/node-services.ts";
 
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
-/** Submissions enter concurrently below this share of a cap, so that several nodes together stay below it. */
+/** Share of a cap below which submissions enter concurrently. Small, because several nodes may do so. */
 const roomy = 0.1;
-/** How long a count is used. Later submissions are added to it. */
 const counted_for_us = us_per_second;
-/** How long a submission waits for its turn. If the database hangs, each one in front takes seconds. */
+/** How long a submission waits for its turn. While the database hangs, each turn takes seconds. */
 const patience_us = 10 * us_per_second;
 const organizations_max = 2_000;
 const submitters_max = 20_000;
 
-/** The known part of one agent or key in a queue. */
 interface Standing {
   readonly max: number;
-  /** Submissions since this node started. */
   entered: number;
-  /** Submissions that are not committed yet. */
   under_way: number;
   /** The last count: reviews pending in the database or under way. Null: none. */
   counted: { readonly at_us: number; readonly pending: number; readonly entered: number } | null;
@@ -50,13 +45,12 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return made;
   }
 
-  /** Returns true if the possible number of pending reviews, including this one, is far below the cap. */
+  /** Returns true if the queue is certainly far below the cap. */
   function hasRoom({ counted, entered, max }: Standing): boolean {
     if (counted === null || clock.now_us() - counted.at_us > counted_for_us) return false;
     return counted.pending + entered - counted.entered < roomy * max;
   }
 
-  /** Counts the pending reviews. Returns true if a cap is reached. */
   async function count({ org_id, entry }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
     const { agent_id, lineage_id, mode } = entry;
     const at_us = clock.now_us();
@@ -87,7 +81,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
       const came_us = clock.now_us();
       return await turns.memo(rows.org_id)(async () => {
         if (clock.now_us() - came_us > patience_us)
-          throw new Fault("overloaded", { internal: "those in front at the door to the review queue take too long" });
+          throw new Fault("overloaded", { internal: "waited too long for the review queue" });
         if ((await count(rows, agent, key)) && !(await isReplay(db, rows))) throw full(agent_id);
         return commit(rows);
       });
@@ -104,7 +98,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
 function full(agent_id: string): Fault {
   const message =
     `At most ${agentMax} actions of one agent and ${keyMax} of one API key wait for review at once; ` +
-    "this one has as many. Wait until reviewers have decided some.";
+    "this limit is reached. Wait until reviewers have decided some.";
   return new Fault("review_queue_full", {
     details: [{ path: "/intent/agent/id", code: "out_of_range", message, agent_id, pending_max: agentMax }],
   });

@@ -34,7 +34,6 @@ export interface LoadedReview {
   readonly intent: StoredIntent;
 }
 
-/** A review that no other transaction can change before this one ends. */
 export interface LockedReview {
   readonly head: Head;
   readonly review: Review;
@@ -42,7 +41,6 @@ export interface LockedReview {
   readonly at: string;
 }
 
-/** Reads a review and its action without a lock. Faults: not_found. */
 export async function loadReview(query: Query, org_id: string, escalation_id: string): Promise<LoadedReview> {
   const review = await readReview(query, org_id, escalation_id);
   if (review === undefined) throw new Fault("not_found");
@@ -59,8 +57,8 @@ export async function readAction(query: Query, org_id: string, { record }: Revie
 }
 
 /**
- * Returns a reviewer's text without the texts that policies hide in the action or in the approved change, and without
- * `also_hidden`. Null: no text.
+ * Returns a reviewer's text without the texts that policies hide in the action or the approved change, and without
+ * `also_hidden`.
  */
 export function shownText(
   { review, intent }: LoadedReview,
@@ -84,7 +82,6 @@ export async function lockReview(query: Query, org_id: string, escalation_id: st
   return { head, review: openTiers(review, at), at };
 }
 
-/** Returns the review with the current ids of its voters, so that nobody counts twice. */
 async function withPresentPersons(query: Query, org_id: string, review: Review): Promise<Review> {
   const renamed = new Map<string, string>();
   for (const { reviewer } of review.record.votes) {
@@ -96,8 +93,8 @@ async function withPresentPersons(query: Query, org_id: string, review: Review):
 
 /**
  * Takes one step of a locked review and writes review, decision (if closed), audit rows and event. Returns the new
- * record. The deadline is checked by the database's clock. Faults: escalation_closed, state_conflict (others approved
- * something else).
+ * record. The deadline uses the database's clock. Faults: escalation_closed, state_conflict (others approved something
+ * else).
  */
 export async function takeStep(
   runtime: Pick<Runtime, "ids">,
@@ -113,8 +110,8 @@ export async function takeStep(
 }
 
 /**
- * Cancels reviews under the head's lock, with the service as actor. Skips closed and expired ones. Returns audit rows
- * and events for the caller to write.
+ * Cancels reviews under the head's lock, as the service. Skips closed and expired ones. Returns rows for the caller to
+ * write.
  */
 export async function cancelReviews(
   runtime: Pick<Runtime, "ids">,
@@ -168,7 +165,6 @@ async function moveOne(
   return { kind: "moved", record, changes };
 }
 
-/** Returns true if further reviewers must be mailed after a vote: a demand's turn has come, or others may vote. */
 function asksOthers(before: Review, { record, demands }: Review): boolean {
   if (record.status !== "pending") return false;
   if (record.reviewers.length !== before.record.reviewers.length) return true;

@@ -11,9 +11,8 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText } from "./review-steps.ts";
 
 /**
- * Revokes an approval by people before it is claimed. Afterwards it can neither be claimed nor handed on. Revoking
- * again returns the same. Faults: not_found, already_claimed, state_conflict (nobody approved it, or it needs no
- * claim), unavailable (stale each time).
+ * Revokes an approval by people before it is claimed or handed on. Revoking again returns the same. Faults: not_found,
+ * already_claimed, state_conflict (nobody approved it, or it needs no claim), unavailable.
  */
 export async function revokeApproval(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,
@@ -50,7 +49,6 @@ async function revoke(
   return review.record;
 }
 
-/** Faults: state_conflict. */
 function demandRevocable({ outcome, claim }: Decision): void {
   if (outcome !== "approve" && outcome !== "approve_modified")
     throw conflict("Nothing was approved. Cancel the review to end it without an approval.");

@@ -1,4 +1,3 @@
-/** Maps refusals of the core to faults. */
 import {
   type FastApproval,
   Fault,
@@ -14,16 +13,16 @@ import type { UnmetDemand } from "../people/reviewers.ts";
 export function rulingFault(refusal: RulingRefusal): Fault {
   switch (refusal.because) {
     case "modifications_unexpected":
-      return invalid("/modifications", "Modifications go with the outcome approve_modified only.");
+      return invalid("/modifications", "Modifications are allowed only with the outcome approve_modified.");
     case "modifications_missing":
-      return invalid("/modifications", "Say what is modified: no policy asks for a modification.");
+      return invalid("/modifications", "Send modifications, because no policy modifies the action.");
     case "value_missing":
       return invalid(`/modifications/${refusal.index}/value`, `${refusal.op} needs a value.`);
     case "cannot_apply":
       return invalid(`/modifications/${refusal.index}`, `It cannot be applied: ${refusal.message}.`);
     case "mask_changed": {
       const message =
-        "The change has a mask that does not stand as it was shown. Leave it unchanged to keep the value, or write another value.";
+        "The change has a mask that differs from the one that was shown. Leave it unchanged to keep the value, or write another value.";
       const path = `/modifications/${refusal.index}`;
       return new Fault("masked_value_changed", { details: [{ path, code: "not_allowed", message }] });
     }

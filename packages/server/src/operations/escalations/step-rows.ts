@@ -1,4 +1,3 @@
-/** Makes the rows of a review step: members of the decision, audit rows, an event. */
 import { type AuditType, type Decision, type Escalation, type EventType, limits } from "@countersign/contract";
 import { formatTimestampUs, parseTimestampUs, type Review, type ReviewStep, us_per_second } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -6,7 +5,6 @@ import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts"
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { eventRow } from "../shared/event-row.ts";
 
-/** The audit row of a step. A closing step has a second one. */
 export interface StepAudit {
   readonly actor: string;
   /** Null: the step has no row of its own. */
@@ -16,7 +14,6 @@ export interface StepAudit {
 
 const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
-/** Returns the members that a closing step replaces in the decision. */
 export function resolutionOf({ record, ruling }: Review, step: ReviewStep): Partial<Decision> {
   const outcome = record.resolution?.outcome ?? "block";
   const let_through = outcome === "block" ? null : ruling;
@@ -40,7 +37,6 @@ function approvalEnd(step: ReviewStep): Pick<Decision, "approval_expires_at"> {
   };
 }
 
-/** Returns the reviewers' message to the agent; no member without a message. */
 function messageIn({ resolution }: Escalation): Pick<Decision, "message_to_agent"> {
   const message_to_agent = resolution?.message_to_agent;
   return message_to_agent === undefined ? {} : { message_to_agent };
@@ -84,15 +80,14 @@ export function stepEvents(ids: Ids, organization_id: string, record: Escalation
 }
 
 /**
- * Returns the record for the event of a vote that leaves the review open. It contains no votes, counts or `on_timeout`,
- * so that receivers do not mistake it for an approval.
+ * Returns the record for the event of a vote that leaves the review open. Omits votes, counts and `on_timeout`, so that
+ * receivers do not mistake it for an approval.
  */
 function undecidedRecord(whole: Escalation) {
   const { votes: _votes, quorum: _quorum, panels: _panels, on_timeout: _on_timeout, ...record } = whole;
   return { ...record, outcome: null };
 }
 
-/** Returns the reviewers who lost their vote by the step. */
 function voidedVotes(before: Review, { record }: Review): string[] {
   const remaining = new Set(record.votes.map(({ reviewer }) => reviewer));
   return before.record.votes.flatMap(({ reviewer }) => (remaining.has(reviewer) ? [] : [reviewer]));

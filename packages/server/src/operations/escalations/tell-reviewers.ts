@@ -11,13 +11,12 @@ import { judgeOwnReview } from "../people/own-review.ts";
 import type { Runtime } from "../runtime.ts";
 
 const at_once_max = 500;
-/** Actions listed in one mail. The mail gives the number of the others. */
 const listed_max = 20;
 
 /**
- * Mails reviewers about live escalations: one mail per person about all new ones except the person's own. Reviewers get
- * a further mail after reassignment, and when their turn comes. The same transaction marks them as mailed. Returns true
- * if there may be more.
+ * Mails reviewers: one mail per person about all new escalations except the person's own. They get further mails after
+ * reassignment, and when their turn comes. The same transaction marks them as mailed. Returns true if there may be
+ * more.
  */
 export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
@@ -31,7 +30,6 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
       mails += await mailReviewers(runtime, query, org_id, asking);
       for (const each of escalations) {
         const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
-        // Without an order, all demands are mailed at once, and `notified` records that.
         if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
       }
       await writeNotices(
@@ -46,17 +44,14 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
   return taken === at_once_max;
 }
 
-/** An escalation to review. */
 export interface AskingEscalation extends WaitingEscalation {
-  /** Returns true if reviewers must be asked for this demand. `areThey`: true if a list includes the person. */
   readonly asks: (demand: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean) => boolean;
-  /** How much of the time is over, if this is a reminder. */
   readonly reminder?: "half" | "tenth";
 }
 
 /**
- * Writes one mail per asked person about all these escalations, except those that the person submitted or voted on.
- * Delegates get the mails of absent reviewers. Returns the number of mails. System scope.
+ * Writes one mail per person about these escalations, except those that the person submitted or voted on. Delegates get
+ * the mails of absent reviewers. Returns the number of mails. System scope.
  */
 export async function mailReviewers(
   runtime: Pick<Runtime, "ids" | "sealer">,
@@ -99,12 +94,10 @@ export async function mailReviewers(
   return mails;
 }
 
-/** Returns true if a demand is not met and its turn has come. */
 export function isOpen(demand: CountedDemand, demands: readonly CountedDemand[]): boolean {
   return !isMet(demand) && hasTurn(demand, demands);
 }
 
-/** Returns true if a demand is open and its reviewers had no mail. */
 function isToTell(demand: CountedDemand, { demands }: WaitingEscalation): boolean {
   return demand.told !== true && isOpen(demand, demands);
 }
@@ -116,8 +109,8 @@ function asksUntold(escalation: WaitingEscalation): AskingEscalation["asks"] {
 type Notified = Awaited<ReturnType<typeof readNotified>>[number];
 
 /**
- * Returns the rules for which this person gets the mail: the person's own, and those of absent people as their
- * delegate, unless the delegate gets the mail anyway.
+ * Returns the person's own rules, and those of absent people as their delegate. An absent person's rule is omitted if
+ * the delegate gets its mail.
  */
 function rulesFor(
   escalation: AskingEscalation,
@@ -139,19 +132,17 @@ function rulesFor(
   return [...new Set([...own.filter((rule) => !theirs.has(rule)), ...asked])];
 }
 
-/** Returns the rules that name this absent person. */
 function askedByName({ demands, asks }: AskingEscalation, absent: string): string[] {
   const areThey = (reviewers: readonly Reviewer[]): boolean =>
     reviewers.some(({ type, id }) => type === "user" && id === absent);
   return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
-/** Returns true if a person has a vote that did not lapse. */
 function hasVoted({ votes }: WaitingEscalation["record"], person: string): boolean {
   return votes.some(({ reviewer, lapsed }) => reviewer === person && lapsed === undefined);
 }
 
-/** Returns the rules for which to ask this person; none if the person may not vote or has voted. */
+/** Returns the rules for which to ask this person; none after a vote, or if the person may not vote. */
 function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: Notified): string[] {
   const areThey = (reviewers: readonly Reviewer[]): boolean => isAmong(reviewers, user_id, role);
   if (!areThey(record.reviewers) || hasVoted(record, user_id)) return [];

@@ -13,12 +13,10 @@ import { lockReview, readAction, takeStep } from "./review-steps.ts";
 const batch_rows = 50;
 
 /**
- * Closes expired reviews, at most 50 in one pass, taking turns between organizations. Returns true if there may be
- * more.
+ * Closes at most 50 expired reviews, taking turns between organizations. Returns true if there may be more.
  *
- * Reviews that cannot be closed, or that another node closed, are added to `passed_over`, and the next pass skips them.
- * If the database does not answer for one review, the pass also skips the organization's others, because each would
- * wait for seconds.
+ * Reviews that cannot be closed, or that another node closed, are added to `passed_over`, which later passes skip. If
+ * the database does not answer for one, the organization's others are skipped too, because each would wait for seconds.
  */
 export async function timeOutEscalations(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">,
@@ -32,7 +30,6 @@ export async function timeOutEscalations(
       passed_over.push(escalation_id);
       continue;
     }
-    // One transaction per review, so that a failing one does not keep the others open.
     try {
       await timeOut(runtime, each);
       runtime.deliveries.wake(org_id);
@@ -46,11 +43,9 @@ export async function timeOutEscalations(
   return due.length === batch_rows;
 }
 
-/** Faults: escalation_closed (another step came first), unavailable (stale each time). */
 async function timeOut(runtime: Pick<Runtime, "db" | "ids" | "orgStates">, due: DueEscalation): Promise<void> {
   const { org_id, approves } = due;
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    // Only an approval depends on the rules.
     const state = approves ? await runtime.orgStates.get(org_id) : null;
     const closed = await unlessStale(runtime.db.tenant(org_id, (query) => closeReview(runtime, query, due, state)));
     if (closed !== stale) return;

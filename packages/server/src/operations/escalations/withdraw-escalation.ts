@@ -9,9 +9,9 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
 /**
- * Withdraws a review for the key that submitted the action, or a rotation of it. The action stays blocked. Withdrawing
- * again returns the same decision. Faults: not_found (also for an agent's key that may not see the action), forbidden
- * (another caller), escalation_closed, unavailable (stale each time).
+ * Withdraws a review for the key that submitted the action, or a rotation of it. Withdrawing again returns the same
+ * decision. Faults: not_found (also if an agent's key may not see the action), forbidden (another caller),
+ * escalation_closed, unavailable.
  */
 export async function withdrawEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,

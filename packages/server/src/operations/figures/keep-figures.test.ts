@@ -67,7 +67,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "rebuild" as const }) },
 );
 
-/** A node that loses its database session at the given statement, before sending or after the commit. */
 function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system" | "tenant"> {
   let statements = 0;
   return {
@@ -82,7 +81,6 @@ function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "que
   };
 }
 
-/** Runs one pass of a node that knows of the organization, with pages of four seqs. */
 function pass(org_id: string, node: Pick<Db, "queued" | "system" | "tenant"> = db): Promise<void> {
   const keeper = createFiguresKeeper(node, { seqs: 4, rows: 7 });
   keeper.decided(org_id);
@@ -97,7 +95,6 @@ const read = (org_id: string, window: RecountedWindow) =>
     window as Parameters<typeof readOverview>[3],
   );
 
-/** Returns what a recount also gives, for buckets of an hour or longer. */
 function told(overview: Overview) {
   const sorted = <Row>(rows: readonly Row[], key: (row: Row) => string) =>
     [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1));
@@ -146,7 +143,6 @@ async function expectExact(
   if (overview.bucket_seconds === 3_600) expect(hourly(overview)).toEqual(verdicts);
 }
 
-/** Expects each agent that acted, from its first decision to at most a minute before its last. */
 async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision">>[]) {
   const noted = await db.tenant(org_id, (query) => listAgents(query, org_id, "", null, 100));
   const times = (agent_id: string) =>
@@ -237,7 +233,7 @@ const behindOf = async (org_id: string) => {
 };
 
 describe("a keeper", () => {
-  test("counts soon what many decisions were made of, and the rest in its rounds", async () => {
+  test("counts organizations with many decisions soon, the others in its rounds", async () => {
     const [busy, quiet] = [nextOrganization(), nextOrganization()];
     const keeper = createFiguresKeeper(db);
     for (let each = 0; each < 50; each += 1) await keeper.pass(never);
@@ -254,14 +250,14 @@ describe("a keeper", () => {
     expect(keeper.behind()).toBe(0);
   });
 
-  test("finds organizations that nobody told it of", async () => {
+  test("finds organizations without a hint", async () => {
     const org_id = nextOrganization();
     await addDecided(db, org_id, [{ at: at(0) }]);
     await createFiguresKeeper(db).pass(never);
     expect(await behindOf(org_id)).toBe(0);
   });
 
-  test("gives every organization its turn, also beside one with a long history", async () => {
+  test("gives every organization its turn, even beside one with a long history", async () => {
     const [long, short] = [nextOrganization(), nextOrganization()];
     await addDecided(
       db,
@@ -287,7 +283,7 @@ describe("a keeper", () => {
     expect([await behindOf(long), await behindOf(short)]).toEqual([0, 0]);
   });
 
-  test("ends between two pages when the node stops, and the next pass goes on", async () => {
+  test("ends between two pages when the node stops, and the next pass resumes", async () => {
     const org_id = nextOrganization();
     await addDecided(
       db,
@@ -306,7 +302,7 @@ describe("a keeper", () => {
     expect(await behindOf(org_id)).toBe(0);
   });
 
-  test("leaves an organization alone that another node works on, and keeps it in mind", async () => {
+  test("skips an organization that another node works on, and retries it later", async () => {
     const org_id = nextOrganization();
     await addDecided(db, org_id, [{ at: at(0) }]);
     await pass(org_id);

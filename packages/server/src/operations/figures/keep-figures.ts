@@ -1,6 +1,6 @@
 /**
- * Keeps the figures of all organizations by counting new decisions. Counts one page per organization in turn, so that a
- * long history does not delay others. Source: docs/decisions/0032.
+ * Counts new decisions of all organizations, one page per organization in turn, so that a long history does not delay
+ * others. See docs/decisions/0032.
  */
 import type { Db } from "../../ports.ts";
 import {
@@ -13,18 +13,15 @@ import {
 } from "../../store/figures/reconcile.ts";
 import type { FiguresKeeper } from "../shared/node-services.ts";
 
-/** One page takes at most 0.2 s of database time. */
 export const largestPage: PageSize = { seqs: 20_000, rows: 5_000 };
 /**
- * An organization gets a turn after this many decisions, else every 30 passes. A page costs 1 ms even for one decision,
- * and readers count the newest decisions themselves.
+ * Decisions that give an organization a turn; others get one every 30 passes. A page costs 1 ms even for one decision,
+ * and readers count the newest themselves.
  */
 const busy_entries = 1_000;
 const passes_of_a_round = 30;
-/** Work of one pass in entries. A turn costs `turn_work` besides its entries. */
 const work_max = 200_000;
 const turn_work = 200;
-/** Organizations looked up per pass, and passes between two walks over the list. */
 const looked_up_max = 500;
 const resting_passes = 120;
 
@@ -48,7 +45,6 @@ export function createFiguresKeeper(
     if (found.length < looked_up_max) [after, resting] = ["", resting_passes];
   }
 
-  /** Returns true if another turn must follow in this pass. */
   async function takeTurn(org_id: string): Promise<boolean> {
     const known = behind.get(org_id) ?? 0;
     // Later decisions add the organization again.
@@ -58,7 +54,6 @@ export function createFiguresKeeper(
       const progress = await takeStep(db, org_id, page);
       if (progress === null) {
         keep(known);
-        // No state yet, or another node works on the organization.
         return await db.system((query) => createState(query, org_id));
       }
       if (isBehind(progress)) keep(entriesBehind(progress));

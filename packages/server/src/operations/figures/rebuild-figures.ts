@@ -1,4 +1,3 @@
-/** Counts the decisions of an organization again from the first. The service may run. */
 import type { Db, Timers } from "../../ports.ts";
 import {
   beginRebuild,
@@ -11,17 +10,15 @@ import {
 import { largestPage } from "./keep-figures.ts";
 
 export interface Rebuilt {
-  /** True: an earlier run or the service began this rebuild. */
   readonly continued: boolean;
-  /** Decisions up to this seq are counted. */
   readonly as_of: number;
 }
 
 const busy_wait_ms = 100;
 
 /**
- * Deletes an organization's figures and counts again. An interrupted rebuild resumes; a running service continues it,
- * too. `told` receives the progress after each step.
+ * Deletes an organization's figures and counts again while the service may run. An interrupted rebuild resumes. `told`
+ * receives the progress after each step.
  */
 export async function rebuildFigures(
   { db, timers }: { readonly db: Pick<Db, "queued" | "system" | "tenant">; readonly timers: Timers },
@@ -32,7 +29,6 @@ export async function rebuildFigures(
   const begun = await db.system((query) => beginRebuild(query, org_id));
   for (;;) {
     const progress = await takeStep(db, org_id, page);
-    // The service works on the same organization.
     if (progress === null) await new Promise<void>((resolve) => void timers.after(busy_wait_ms, resolve));
     else {
       told(progress);
@@ -43,7 +39,6 @@ export async function rebuildFigures(
 
 const page_organizations = 500;
 
-/** Returns the progress of all organizations, by id. */
 export async function listProgress(db: Pick<Db, "system">): Promise<ListedProgress[]> {
   const all: ListedProgress[] = [];
   for (let after = ""; ; after = all.at(-1)?.org_id ?? "") {

@@ -1,4 +1,3 @@
-/** Closes open reviews of subjects frozen with `block`, so that waiting callers get an answer. */
 import type { Freeze } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readOpenAfter } from "../../store/escalations/escalations.ts";
@@ -16,12 +15,12 @@ import type { Runtime } from "../runtime.ts";
 
 /** Reviews per transaction. The organization's decisions wait meanwhile. */
 const page_rows = 100;
-/** Organizations per pass. */
 const organizations_max = 50;
 
 /**
- * Closes one page of reviews in each affected organization. Failing organizations are added to `passed_over`, and the
- * next pass skips them. Returns true if there may be more.
+ * Closes open reviews of subjects frozen with `block`, one page per organization, so that waiting callers get an
+ * answer. Failing organizations are added to `passed_over`, which the next pass skips. Returns true if there may be
+ * more.
  */
 export async function closeFrozenReviews(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
@@ -34,13 +33,12 @@ export async function closeFrozenReviews(
       more = (await closeFrozenPage(runtime, org_id)) || more;
     } catch (error) {
       passed_over.push(org_id);
-      runtime.log.error({ err: error, org_id }, "reviews of what is frozen could not be closed");
+      runtime.log.error({ err: error, org_id }, "could not close reviews of a frozen subject");
     }
   }
   return more;
 }
 
-/** Closes one page of an organization's reviews in one transaction. Returns true if there may be more. */
 export async function closeFrozenPage(
   runtime: Pick<Runtime, "db" | "ids" | "deliveries">,
   org_id: string,

@@ -4,10 +4,8 @@ import type { Query } from "../../ports.ts";
 import type { FreezeKey } from "../../store/freezes/freezes.ts";
 import { readKeyLineage } from "../../store/keys/keys.ts";
 
-/** The named agent, key or organization. */
 export interface FreezeTarget {
   readonly kind: FreezeKind;
-  /** The agent_id, key_id or org_id. */
   readonly name: string;
 }
 

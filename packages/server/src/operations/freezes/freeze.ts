@@ -14,9 +14,9 @@ import { closeFrozenPage } from "./close-frozen-reviews.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 /**
- * Freezes an agent, a key or the organization, or changes mode and reason of a freeze. No later commit on any node
- * approves its actions. With `block`, open reviews are closed: one page before this resolves, the rest by the worker.
- * Faults: not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable (stale each time).
+ * Freezes an agent, a key or the organization, or changes a freeze. No later commit on any node approves the subject's
+ * actions. With `block`, open reviews are closed: one page before this resolves, the rest by the worker. Faults:
+ * not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable.
  */
 export async function freeze(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "callers" | "deliveries">,
@@ -31,7 +31,6 @@ export async function freeze(
   return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
 }
 
-/** A failure only costs time, because the worker closes the rest. */
 async function closeFirstPage(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
   org_id: string,
@@ -39,7 +38,7 @@ async function closeFirstPage(
   try {
     return await closeFrozenPage(runtime, org_id);
   } catch (error) {
-    runtime.log.warn({ err: error, org_id }, "reviews of what was frozen are not closed yet: the worker closes them");
+    runtime.log.warn({ err: error, org_id }, "could not close reviews of a frozen subject; the worker will close them");
     return true;
   }
 }

@@ -9,14 +9,13 @@ export async function isFrozen(query: Query, org_id: string, actor: FreezableAct
   return (await readFreezes(query, org_id)).of(actor).length > 0;
 }
 
-/** Refuses to approve an action of a frozen actor. Faults: frozen. */
 export async function refuseFrozen(query: Query, org_id: string, actor: FreezableActor): Promise<void> {
   const freezes = (await readFreezes(query, org_id)).of(actor);
   if (freezes.length > 0) throw frozenFault(freezes);
 }
 
 /**
- * Refuses to carry out an approved action of a frozen actor, unless an admin approved it under freezes with the mode
+ * Refuses to carry out an approved action of a frozen actor, unless an admin approved it under freezes of mode
  * `escalate`. Returns these freezes. Faults: frozen.
  */
 export async function demandNotFrozen(
@@ -32,8 +31,8 @@ export async function demandNotFrozen(
 }
 
 /**
- * Refuses the approval of a frozen actor's held action. Admins may approve it if each freeze has the mode `escalate`
- * and the review was opened under it. Faults: frozen, forbidden.
+ * Refuses the approval of a frozen actor's held action. Admins may approve if each freeze has the mode `escalate` and
+ * the review was opened under it. Faults: frozen, forbidden.
  */
 export async function demandApprovable(
   query: Query,

@@ -1,4 +1,3 @@
-/** Reads freezes, and previews what a freeze would stop. */
 import { type Freeze, type FreezePreview, type FreezePreviewQuery, limits } from "@countersign/contract";
 import { faultAt, freezesOf } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -19,7 +18,6 @@ import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 const day_ms = 86_400_000;
 
-/** Lists freezes, newest first. */
 export function readFreezeList(runtime: Pick<Runtime, "db">, { org_id }: Pick<Caller, "org_id">): Promise<Freeze[]> {
   return runtime.db.tenant(org_id, (query) => listFreezes(query, org_id));
 }
@@ -55,7 +53,6 @@ async function count(query: Query, org_id: string, target: FreezeTarget): Promis
   };
 }
 
-/** Faults: invalid_request. */
 function targetOf(org_id: string, { kind, agent_id, key_id }: FreezePreviewQuery): FreezeTarget {
   for (const [name, value, needed] of [
     ["agent_id", agent_id, "agent"],

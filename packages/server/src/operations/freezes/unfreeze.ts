@@ -14,9 +14,9 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 /**
- * Ends a freeze. If the organization requires two people, the first call is a request, and another person's call within
- * 24 hours ends the freeze. Faults: not_found (not frozen, or no such key), state_conflict (the same person again),
- * those of refuseEnded (also a frozen key), unavailable (stale each time).
+ * Ends a freeze. If the organization requires two people, the first call is a request, and another person must call
+ * within 24 hours. Faults: not_found (not frozen, or no such key), state_conflict (the same person again), those of
+ * refuseEnded, unavailable.
  */
 export async function unfreeze(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,

@@ -1,4 +1,3 @@
-/** Creates grants: a person allows a limited number of similar actions in advance. See decision 0045. */
 import { foldName, type Grant, type GrantInput, limits } from "@countersign/contract";
 import {
   Fault,
@@ -29,7 +28,7 @@ import { shownGrant } from "./shown-grant.ts";
 /**
  * Creates a grant from a held action. Faults: not_found, self_review, state_conflict (not held, its rules changed, or
  * too many grants), forbidden (a rule permits no grants, or names other reviewers), invalid_request (the scope does not
- * cover the action, or a limit is too large), frozen, idempotency_conflict, unavailable (stale each time).
+ * cover the action, or a limit is too large), frozen, idempotency_conflict, unavailable.
  */
 export function createGrant(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates">,
@@ -41,7 +40,7 @@ export function createGrant(
   return idempotentAttempts(runtime, caller, terms, (attempt) => makeGrant(runtime, attempt, input));
 }
 
-/** Creates the grant in one transaction. The order of the checks is part of the API: the first failure is reported. */
+/** The order of the checks is part of the API: the first failure is reported. */
 async function makeGrant(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -75,7 +74,6 @@ async function makeGrant(
   const expires_at = limited(input, terms, created_at);
   refuseScope(input, action);
 
-  // The raised policy epoch makes nodes look for grants.
   const actions = { agent: foldName(scope.agent_id), verb: foldName(scope.verb) };
   const about = { membrane_id, mode, lineage_id: action.lineage_id, ...actions };
   const live = await readUsableGrants(query, org_id, about);
@@ -106,7 +104,6 @@ async function refuseOwn(query: Query, org_id: string, reviewer: Identity, actio
   throw faultAt("self_review", "", "not_allowed", message);
 }
 
-/** Faults: forbidden. */
 async function demandReviewer(
   query: Query,
   rules: readonly GrantRule[],
@@ -119,7 +116,6 @@ async function demandReviewer(
   throw faultAt("forbidden", "", "not_allowed", `The rule ${unmet.policy} names other reviewers. Ask one of them.`);
 }
 
-/** Returns the end of the grant. Faults: invalid_request. */
 function limited(
   { times, until }: GrantInput,
   { times_max, hours_max }: { readonly times_max: number; readonly hours_max: number },

@@ -8,7 +8,6 @@ import { shownGrant } from "./shown-grant.ts";
 
 const isGrant = idPlace("grant");
 
-/** Lists grants, newest first. Faults: invalid_request (cursor). */
 export async function listGrants(
   { db, orgStates }: Pick<Runtime, "db" | "orgStates">,
   { org_id }: Pick<Caller, "org_id">,

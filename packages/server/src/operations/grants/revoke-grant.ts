@@ -11,7 +11,7 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 
 /**
  * Revokes a grant. No later commit uses it. Faults: not_found, state_conflict (spent, expired or revoked already),
- * unavailable (stale each time).
+ * unavailable.
  */
 export async function revokeGrant(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,

@@ -7,8 +7,8 @@ import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Recording } from "../runtime.ts";
 
 /**
- * Commits a decision that rests on a grant, and counts the use, in one transaction. Null: the grant is spent, revoked
- * or expired, and nothing was written.
+ * Commits a decision and counts the use of its grant in one transaction. Null: the grant is spent, revoked or expired,
+ * and nothing was written.
  */
 export async function spendGrant(
   runtime: Pick<Recording, "db" | "ids">,

@@ -1,4 +1,3 @@
-/** Claims an approved action, so that only one process carries it out. */
 import { type Decision, type Execution, roleMeets } from "@countersign/contract";
 import {
   type BlockedBy,
@@ -34,10 +33,10 @@ import { maySee } from "./read-intents.ts";
 import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 /**
- * Claims an action for the process that chose `nonce`, and returns the current decision as JSON text. The first claim
- * wins. The same process may repeat it; all others are refused. The action is decided again by the current rules.
- * Faults: not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the
- * approval was revoked or has expired), blocked_now, frozen, unavailable (stale each time).
+ * Claims an approved action for the process that chose `nonce`, and returns the current decision as JSON text. The
+ * first claim wins; only the same process may repeat it. The action is decided again by the current rules. Faults:
+ * not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the approval
+ * was revoked or has expired), blocked_now, frozen, unavailable.
  */
 export async function claimIntent(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "orgStates">,
@@ -96,14 +95,12 @@ async function claim(
   return answerFor(caller, query, { ...stored, execution: { status: "claimed", at: claimed_at, actor } });
 }
 
-/** Returns the decision as JSON text, worded for this caller. */
 async function answerFor(caller: Caller, query: Query, stored: StoredDecision): Promise<string> {
   if (getsSubmittersWording(caller, stored.lineage_id)) return presentDecision(stored);
   const { intent } = demandStored(await readIntent(query, caller.org_id, stored.intent_id));
   return JSON.stringify(wordedFor(caller, JSON.parse(presentDecision(stored)) as Decision, intent.other_wording));
 }
 
-/** Faults: not_found (also if the caller may not see it), forbidden. */
 async function demandClaimer(query: Query, caller: Caller, stored: StoredDecision | undefined): Promise<void> {
   if (stored === undefined || !maySee(caller, stored)) throw new Fault("not_found");
   await demandBoundAction(query, caller, stored);
@@ -112,13 +109,11 @@ async function demandClaimer(query: Query, caller: Caller, stored: StoredDecisio
   throw faultAt("forbidden", "", "not_allowed", message);
 }
 
-/** Intents are never deleted, so a missing one is a broken invariant. */
 function demandStored<T>(stored: T | undefined): T {
   if (stored === undefined) throw new Error("an intent that was seen is not stored");
   return stored;
 }
 
-/** Statuses after which nobody has claimed the action or carried it out. */
 const unclaimed: ReadonlySet<Execution["status"]> = new Set(["skipped", "handed_on", "revoked"]);
 
 /** Refuses an action that was claimed, or carried out without a claim. Faults: already_claimed. */
@@ -133,7 +128,6 @@ function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision
   });
 }
 
-/** Refuses an action whose approval was handed on or revoked. Faults: handed_on, state_conflict. */
 async function demandHeld(query: Query, org_id: string, escalation_id: string, intent_id: string): Promise<void> {
   const { holder, revoked } = await readApproval(query, org_id, escalation_id);
   if (revoked) {
@@ -146,7 +140,6 @@ async function demandHeld(query: Query, org_id: string, escalation_id: string, i
   throw new Fault("handed_on", { details: [{ path: "", code: "not_allowed", message, intent_id: holder }] });
 }
 
-/** Refuses an expired approval. Faults: state_conflict. */
 function demandAlive(action: StoredIntent, now: string): void {
   const { approval_expires_at } = finalOf(action);
   if (approval_expires_at === undefined || !isReached(approval_expires_at, now)) return;
@@ -154,7 +147,6 @@ function demandAlive(action: StoredIntent, now: string): void {
   throw faultAt("state_conflict", "", "not_allowed", message);
 }
 
-/** Faults: state_conflict. */
 function demandLetThrough(action: StoredIntent): void {
   const { outcome } = finalOf(action);
   if (outcome === "approve" || outcome === "approve_modified") return;
@@ -185,7 +177,7 @@ async function blocksNow(
     for_agents: isAgent(caller),
   };
   const again = decideAgain(action, let_through, present);
-  // A timeout is not an approval by people, so no demand was met.
+  // A timeout approved the action without people, so no demand was met.
   if (again.blocked.length > 0 || escalation_status === "timed_out") return again.blocked;
   const review = escalation_id === null ? undefined : await readReview(query, org_id, escalation_id);
   const demands = await notGranted(query, org_id, action, again.demands, present);
@@ -195,7 +187,6 @@ async function blocksNow(
   }));
 }
 
-/** Returns the demands without those of unchanged rules that the action's grant covers. */
 async function notGranted(
   query: Query,
   org_id: string,

@@ -5,7 +5,7 @@ import { createDecisionLatencies } from "./decision-latencies.ts";
 const at_us = Date.UTC(2026, 0, 31) * 1_000;
 
 describe("decision latencies", () => {
-  test("are null until the first decision, and one organization's say nothing of another's", () => {
+  test("are null until the first decision, and separate for each organization", () => {
     const latencies = createDecisionLatencies();
     latencies.decided("org_a", at_us, 2_500);
     latencies.decided("org_a", at_us + 1, 2_500);
@@ -35,7 +35,7 @@ describe("decision latencies", () => {
     );
   });
 
-  test("stand a clock that was set back and a decision that took for ever", () => {
+  test("accept a clock that was set back and a decision that took very long", () => {
     const latencies = createDecisionLatencies();
     latencies.decided("org_a", at_us, -5_000);
     expect(latencies.of("org_a")?.p99_ms).toBe(0);
@@ -43,7 +43,7 @@ describe("decision latencies", () => {
     expect(latencies.of("org_b")?.p50_ms).toBeGreaterThan(1_800_000);
   });
 
-  test("of more organizations than are remembered lose the one that was quiet for longest", () => {
+  test("evict the least recently used organization", () => {
     const latencies = createDecisionLatencies();
     for (let n = 0; n <= 2_000; n += 1) latencies.decided(`org_${n}`, at_us, n);
     expect(latencies.of("org_0")).toBeNull();

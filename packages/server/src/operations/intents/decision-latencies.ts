@@ -1,9 +1,8 @@
 /**
- * Counts how long the decisions of each organization took on this node, in memory.
+ * Counts how long each organization's decisions took on this node.
  *
- * Sixteen histogram steps per doubling: a reported figure is the step's upper edge, at most 1/16 above the true value
- * and never below it. About 1.7 kB per organization. The least recently used one is evicted and counted again from
- * zero.
+ * Sixteen histogram steps per doubling. A figure is its step's upper edge, at most 1/16 above the true value. 1.7 kB
+ * per organization; the least recently used one is evicted.
  */
 
 import { formatTimestampUs } from "@countersign/core";
@@ -51,7 +50,6 @@ export function createDecisionLatencies(): DecisionLatencies {
   };
 }
 
-/** Below `steps`, each microsecond has its own step. Above, the leading bits decide. */
 function stepOf(us: number): number {
   if (us < steps) return us;
   const shift = 31 - Math.clz32(us) - steps_bits;
@@ -64,7 +62,6 @@ function upperUs(step: number): number {
   return (steps + (step % steps) + 1) * 2 ** shift - 1;
 }
 
-/** Returns the smallest figure that this share of the decisions did not exceed. */
 function quantileMs({ counts, count }: Counted, share: number): number {
   let left = Math.ceil(count * share);
   const step = counts.findIndex((each) => {

@@ -6,7 +6,6 @@ import { createDecisionReads } from "./decision-reads.ts";
 interface Statement {
   readonly org_id: string;
   readonly intents: readonly string[];
-  /** Answers with a decision on each intent except `absent`, or with a failure. */
   readonly answer: (end?: Error) => void;
 }
 
@@ -19,7 +18,6 @@ function world() {
         under_way.push({ org_id, intents, answer: (end) => (end === undefined ? resolve(rows) : reject(end)) });
       });
     }) as unknown as Query);
-  /** Returns the running statements, and clears the list. */
   const taken = () => under_way.splice(0);
   const running = new Set<() => void>();
   const timers = {
@@ -33,7 +31,7 @@ function world() {
 
 const turn = () => new Promise(setImmediate);
 
-test("thousands that ask at once are answered with a statement for 16 intents, and two of those at a time", async () => {
+test("thousands of requests share statements of 16 intents, two at a time", async () => {
   const { reads, taken } = world();
   const answers = Array.from({ length: 8_000 }, (_, n) => reads.read("org_1", `int_${n % 100}`));
   let left = answers.length;
@@ -46,14 +44,13 @@ test("thousands that ask at once are answered with a statement for 16 intents, a
     for (const each of some) each.answer();
     await turn();
   }
-  // The first two statements read the first intents. The other 98 intents are read 16 per statement.
   expect(statements).toBeLessThanOrEqual(2 + Math.ceil(100 / 16));
   expect((await Promise.all(answers)).map((each) => each?.intent_id)).toEqual(
     Array.from({ length: 8_000 }, (_, n) => `int_${n % 100}`),
   );
 });
 
-test("many that ask for one decision are answered over many turns of the event loop", async () => {
+test("many requests for one decision are answered over many turns of the event loop", async () => {
   const { reads, taken } = world();
   let answered = 0;
   const answers = Array.from({ length: 1_000 }, () => reads.read("org_1", "int_1").then(() => (answered += 1)));
@@ -65,7 +62,7 @@ test("many that ask for one decision are answered over many turns of the event l
   await Promise.all(answers);
 });
 
-test("whoever asks while a statement is under way gets the answer of a later one", async () => {
+test("a request during a statement gets the answer of a later one", async () => {
   const { reads, taken } = world();
   const before = reads.read("org_1", "int_1");
   const [first] = taken();
@@ -82,7 +79,7 @@ test("whoever asks while a statement is under way gets the answer of a later one
   await before;
 });
 
-test("organizations never share a statement, and none waits for another's", async () => {
+test("organizations never share a statement or wait for another's", async () => {
   const { reads, taken } = world();
   for (let n = 0; n < 10; n++) void reads.read("org_1", `int_${n}`);
   const other = reads.read("org_2", "int_1");
@@ -92,7 +89,7 @@ test("organizations never share a statement, and none waits for another's", asyn
   expect(await other).toEqual({ intent_id: "int_1" });
 });
 
-test("what is not there is undefined, and a failure is that of those who shared the statement", async () => {
+test("a missing decision is undefined, and a failure reaches all requests of its statement", async () => {
   const { reads, taken } = world();
   const absent = reads.read("org_1", "absent");
   const failing = reads.read("org_1", "int_1");
@@ -106,7 +103,7 @@ test("what is not there is undefined, and a failure is that of those who shared 
   expect(await again).toEqual({ intent_id: "int_1" });
 });
 
-test("a session that is lost with the commit of a read has it made once more", async () => {
+test("a read whose session is lost at its commit is repeated once", async () => {
   const { reads, taken } = world();
   const read = reads.read("org_1", "int_1");
   const lost = expect(reads.read("org_1", "int_2")).rejects.toThrow(CommitLost);
@@ -119,7 +116,7 @@ test("a session that is lost with the commit of a read has it made once more", a
   await lost;
 });
 
-test("while statements hang, others wait for theirs no longer than patience lasts; those that had one wait for its end", async () => {
+test("while statements hang, requests without one fail after the patience; those with one wait for its end", async () => {
   const { reads, taken, running } = world();
   const ended: string[] = [];
   const ask = (intent_id: string) =>

@@ -1,4 +1,3 @@
-/** Makes the rows that go with a decision: its event, and the escalation that it opens. */
 import type { Decision, Escalation, EventType, IntentSubmission } from "@countersign/contract";
 import {
   clipText,
@@ -23,7 +22,7 @@ const eventTypeOf = {
   escalate: "decision.escalated",
 } as const satisfies Record<Decision["verdict"], EventType>;
 
-/** Returns the decision event if its type is `heard`, that is, if a webhook subscribes to it. Source: spec §2.6. */
+/** Returns the decision event if a webhook subscribes to its type (`heard`). Source: spec §2.6. */
 export function decisionEvents(
   ids: Ids,
   organization_id: string,
@@ -53,7 +52,6 @@ export function decisionEvents(
   return [event];
 }
 
-/** Returns the review that an escalate verdict opens. */
 export function openedEscalation(
   decision: Decision,
   escalation_id: string,
@@ -65,7 +63,8 @@ export function openedEscalation(
   const terms = decided.escalation;
   if (terms === null) throw new Error("an escalation without terms");
   const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
-  // An agent's summary may repeat texts that a policy redacts. The record goes into events, mails and pages.
+  // Removes what policies redact, because an agent's summary may repeat it, and the record goes into events, mails and
+  // pages.
   const shown = <T>(value: T): T => maskedValue(withoutTexts(value, decided.hidden_texts), []);
   const demands = electorate.demands.map((demand) => countedDemand(demand, formatTimestampUs(created_us), expires_at));
   const record: Escalation = {
@@ -105,7 +104,6 @@ export function openedEscalation(
   };
 }
 
-/** The end of a sentence, optionally inside quotes or brackets. */
 const sentenceEnd = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
 
 /** Joins messages. Adds a full stop where a message does not end like a sentence. */

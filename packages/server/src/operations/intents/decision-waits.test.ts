@@ -5,7 +5,6 @@ import { createDecisionWaits } from "./decision-waits.ts";
 
 type Found = { readonly org_id: string; readonly intent_id: string }[];
 
-/** Each poll of the database asks `look` which intents are final. */
 function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   let now_ms = 0;
   let looks = 0;
@@ -21,7 +20,6 @@ function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   return {
     waits,
     looks: () => looks,
-    /** Advances the time by single milliseconds. */
     async pass(ms: number) {
       for (let n = 0; n < ms; n++) {
         now_ms += 1;
@@ -43,8 +41,8 @@ function watched(promise: Promise<void>) {
   return state;
 }
 
-describe("who waits", () => {
-  test("hears of a ruling at the next look, 50 ms after the last at most, and of nobody else's", async () => {
+describe("a waiting request", () => {
+  test("learns of its own ruling at the next poll, at most 50 ms after the last one", async () => {
     let found: Found = [];
     const w = world(async () => found);
     const mine = watched(w.waits.untilFinal("org_1", "int_1", 20_000));
@@ -56,7 +54,7 @@ describe("who waits", () => {
     expect([mine.over, other.over]).toEqual([true, false]);
   });
 
-  test("shares one look with all the others, and nobody looks when nobody waits", async () => {
+  test("shares one poll with all others, and no poll runs when nothing waits", async () => {
     const asked: number[] = [];
     const w = world(async (ids) => {
       asked.push(ids.length);
@@ -72,7 +70,7 @@ describe("who waits", () => {
     expect([asked, w.timers.size]).toEqual([[500], 0]);
   });
 
-  test("hears of it also when looks fail in between", async () => {
+  test("learns of its ruling even if polls fail in between", async () => {
     const w = world(async (_, n) => {
       if (n < 4) throw new Error("the server is starting");
       return final("int_1");
@@ -84,7 +82,7 @@ describe("who waits", () => {
     expect(mine.over).toBe(true);
   });
 
-  test("hears of it also when the session of a look hangs for good", async () => {
+  test("learns of its ruling even if the session of a poll hangs permanently", async () => {
     const w = world((_, n) => (n === 1 ? new Promise(() => undefined) : Promise.resolve(final("int_1"))));
     const mine = watched(w.waits.untilFinal("org_1", "int_1", 20_000));
     await w.pass(1_049);
@@ -94,7 +92,7 @@ describe("who waits", () => {
     expect(w.looks()).toBe(2);
   });
 
-  test("waits no longer than asked, and not at all once the service stops", async () => {
+  test("waits no longer than requested, and not at all once the service stops", async () => {
     const w = world(async () => []);
     const short = watched(w.waits.untilFinal("org_1", "int_1", 300));
     const long = watched(w.waits.untilFinal("org_1", "int_1", 20_000));

@@ -1,7 +1,6 @@
 /**
  * Holds requests until their decision is final. One query polls all awaited intents every `look_ms`, so a ruling on any
- * node releases its requests within that time. A failed poll is repeated. A poll whose session hangs is given up, and
- * the next one uses another session.
+ * node releases its requests within that time. If a poll fails or hangs, the next one uses another session.
  */
 
 import type { Db, Log, Timers } from "../../ports.ts";
@@ -9,7 +8,6 @@ import { readFinal } from "../../store/intents/intents.ts";
 import type { DecisionWaits } from "../shared/node-services.ts";
 
 const look_ms = 50;
-/** A poll that takes longer has lost its session, or the database is in trouble. */
 const hung_ms = 1_000;
 
 interface Waiter {
@@ -37,7 +35,7 @@ export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionW
       };
       const giveUp = timers.after(hung_ms, next);
       look()
-        .catch((error: unknown) => log.warn({ err: error }, "could not look for rulings; will look again"))
+        .catch((error: unknown) => log.warn({ err: error }, "could not poll for rulings; will retry"))
         .finally(next);
     });
   }

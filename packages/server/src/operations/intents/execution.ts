@@ -1,4 +1,3 @@
-/** Adds to stored decisions what became of the action. */
 import type { Execution } from "@countersign/contract";
 import { currentDecision, type StoredDecision, type StoredExecution } from "../../store/intents/intents.ts";
 import { shownActor } from "../shared/caller.ts";
@@ -15,7 +14,6 @@ export function withExecution(decision_text: string, stored: StoredExecution | n
   return `${decision_text.slice(0, -1)},"execution":${JSON.stringify(shownExecution(stored))}}`;
 }
 
-/** Returns the current decision as JSON text. */
 export function presentDecision(stored: Pick<StoredDecision, "decision" | "resolution" | "execution">): string {
   return withExecution(currentDecision(stored), stored.execution);
 }

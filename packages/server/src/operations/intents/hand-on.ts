@@ -1,4 +1,3 @@
-/** Hands an unclaimed approval on to an equal action. */
 import { auditRow } from "../../store/audit/audit.ts";
 import { commitOne } from "../../store/commit/commit-one.ts";
 import type { CommitOutcome, DecisionRows } from "../../store/commit/commit-writer-rows.ts";
@@ -9,8 +8,8 @@ import type { Recording } from "../runtime.ts";
 import type { Resumed } from "./rest-on-equal.ts";
 
 /**
- * Commits a decision that rests on the approval of an equal action and moves the approval to it, in one transaction.
- * Null: the approval was used, revoked, handed on or has expired, and nothing was written.
+ * Commits a decision that rests on an unclaimed approval of an equal action, and moves the approval to it, in one
+ * transaction. Null: the approval was used, revoked, handed on or has expired, and nothing was written.
  */
 export async function handOn(
   runtime: Pick<Recording, "db" | "ids">,

@@ -1,5 +1,3 @@
-/** Computes a decision from memory, as rows to commit. */
-
 import {
   attestsFacts,
   type ContextDocument,
@@ -42,15 +40,12 @@ import { decisionEvents, openedEscalation } from "./decision-rows.ts";
 import { isAgent, otherWording } from "./readers.ts";
 import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
-/** A submission and the state that decides it. */
 export interface Proposal {
   readonly caller: Caller;
   readonly state: OrgState;
   readonly submission: IntentSubmission;
   readonly asked_mode: "shadow" | undefined;
-  /** The answer of the context source; null: there is no source. */
   readonly pulled: Pulled | null;
-  /** Facts of the agent's token, or why they are missing; null: there is no token. */
   readonly token: ContextSource | null;
   readonly idempotency: IdempotencyRow | null;
 }
@@ -60,23 +55,19 @@ interface Made {
   readonly decided: Decided;
   readonly fingerprint: string | null;
   readonly override: Pick<ReadyOverride, "override_id" | "expires_at"> | null;
-  /** The grant that approves the action; null: none. */
   readonly grant: StoredGrant | null;
-  /** The review of an equal action on which this one rests; null: none. */
   readonly rest: Joined | Resumed | null;
 }
 
 export interface Proposed {
   readonly rows: DecisionRows;
-  /** The approval to hand on with the commit; null: none. */
   readonly resumed: Resumed | null;
-  /** The grant to spend with the commit; null: none. */
   readonly grant_id: string | null;
 }
 
 /**
- * Decides by the cached state: gathers facts, decides, applies a grant, an override or the review of an equal action,
- * and makes the rows. Faults: invalid_context, not_found and state_conflict (membrane).
+ * Computes a decision from the cached state, as rows to commit: gathers facts, decides, applies a grant, an override or
+ * the review of an equal action. Faults: invalid_context, not_found and state_conflict (membrane).
  */
 export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<Proposed> {
   const { caller, state, submission } = proposal;
@@ -136,7 +127,6 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   return { ...made, rest: await restOnEqual(runtime, held) };
 }
 
-/** Decides with the first grant that covers the held action; null: none does. */
 async function grantedBy(
   runtime: Pick<Runtime, "db">,
   { caller: { org_id, lineage_id } }: Proposal,
@@ -162,7 +152,6 @@ async function grantedBy(
   return null;
 }
 
-/** Merges the facts of submission, store, context source and token. `now_us` is the time of the decision. */
 async function factsOf(runtime: Recording, { caller, state, submission, pulled, token }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
@@ -199,7 +188,6 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled, 
   return { now_us, facts: { ...facts, ancestors } };
 }
 
-/** Adds the person for whom the agent acts to the facts, so that rules can read its assurance. */
 function withPrincipal(
   inline: FactDocument | undefined,
   { agent }: IntentSubmission["intent"],
@@ -261,7 +249,6 @@ function decisionOf(
   return rest?.kind === "resumed" ? resumedDecision(decision, rest) : decision;
 }
 
-/** Returns the decision with what people approved for an equal action. */
 function resumedDecision(decision: Decision, { resolution }: Resumed): Decision {
   const { outcome } = resolution;
   if (outcome !== "approve" && outcome !== "approve_modified") throw new Error("an approval that let nothing through");
@@ -292,9 +279,8 @@ function rowsOf(
     override_id: override?.override_id ?? null,
     fingerprint,
     at: decision.timestamp,
-    // A later decision on this intent uses `submitted`, `attested`, mode, facts, time and the override's lifts. The
-    // audit trail shows `shadow`, the effect of shadow policies. `other_wording` is for the other kind of reader:
-    // people or agents.
+    // Later decisions on this intent use these members. `shadow` is for the audit trail, `other_wording` for the other
+    // kind of reader: people or agents.
     intent: JSON.stringify({
       submitted: input.intent,
       decided_as: decided.decided_as,
@@ -302,7 +288,6 @@ function rowsOf(
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
       masked: decided.masked.length === 0 ? undefined : decided.masked,
       shadow: shadow.length === 0 ? undefined : shadow,
-      // The id of the audit record about the review of the equal action.
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
       other_wording: otherWording(caller, decided),
@@ -321,9 +306,8 @@ function rowsOf(
 }
 
 /**
- * Decides with the oldest active override that covers this action and makes it an approval; null: none does. If another
- * policy still stops the action, the override stays unspent. Live overrides are for live retries, test overrides for
- * test retries.
+ * Decides with the oldest active override that covers this action; null: none does. If another policy still stops the
+ * action, the override stays unspent. Live overrides are for live retries, test overrides for test retries.
  */
 async function overridden(
   runtime: Pick<Runtime, "db">,
@@ -363,7 +347,6 @@ function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingM
   return deciding;
 }
 
-/** Faults: invalid_context with every problem, as paths below `/context`. */
 function refuseInvalidContext(document: ContextDocument, now_us: number): void {
   const errors = contextErrors(document, now_us);
   if (errors.length === 0) return;
@@ -380,7 +363,6 @@ function pipelineMode(
   return environment === "shadow" || asked === "shadow" || membrane_status === "shadow" ? "shadow" : "live";
 }
 
-/** Returns true if the caller may attest claims that an agent cannot make for itself. */
 function attests(caller: Caller): boolean {
   return caller.role === "admin" || caller.role === "operator" || caller.role === "reviewer";
 }

@@ -67,7 +67,7 @@ export async function getIntent(
 }
 
 /**
- * Lists intents, newest first. A page of large records may be shorter than `limit`. Faults: invalid_request (cursor),
+ * Lists intents, newest first. A page of large records is shorter than `limit`. Faults: invalid_request (cursor),
  * forbidden (a key of one agent asks for another).
  */
 export async function listOwnIntents(
@@ -116,8 +116,8 @@ function refuseLongRun(now_us: number, { session_id, from, to }: IntentFilter): 
 }
 
 /**
- * Returns the current decision as JSON text; masked for people who did not submit the action. With `wait_seconds`,
- * waits until the outcome is final, the time is over, or the caller disconnects (`gone`). Faults: not_found.
+ * Returns the current decision as JSON text; masked for people who did not submit the action. Waits up to
+ * `wait_seconds` for a final outcome, or until the client disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
   runtime: Pick<Runtime, "callers" | "db" | "decisionReads" | "reviewWaits" | "waits">,
@@ -146,9 +146,7 @@ export async function getDecision(
   return JSON.stringify(is_whole ? decision : decisionForPeople(decision, maskingOfAction(intent)));
 }
 
-/**
- * Notes that a request waits for the review of an action that needs a claim. Returns the function that ends the note.
- */
+/** Notes a wait for the review of an action that needs a claim. Returns the function that ends the note. */
 function noteWait(
   { reviewWaits }: Pick<Runtime, "reviewWaits">,
   { org_id }: Caller,
@@ -171,8 +169,8 @@ function withoutInternal({
 }
 
 /**
- * Lists the audit rows of an intent, in order. Keys of agents do not get comments, reasons and pace of people. Faults:
- * not_found, invalid_request (cursor).
+ * Lists the audit rows of an intent, in order. Agents get no comments, reasons and pace of people. Faults: not_found,
+ * invalid_request (cursor).
  */
 export async function listIntentAudit(
   runtime: Pick<Runtime, "db">,
@@ -193,15 +191,11 @@ export async function listIntentAudit(
   return { rows, next_cursor: cut.next_cursor };
 }
 
-/** Returns true if the caller gets an intent unmasked: agents and the submitter do. */
 function getsWhole(caller: Caller, lineage_id: string | null): boolean {
   return isAgent(caller) || (lineage_id !== null && caller.lineage_id === lineage_id);
 }
 
-/**
- * Returns true if the caller may see an intent. Keys of scope agent see that agent's; other keys that only submit see
- * their own.
- */
+/** Keys of scope agent see that agent's intents; other keys that only submit see their own. */
 export function maySee(
   caller: Caller,
   intent: { readonly agent_id: string; readonly lineage_id: string | null },
@@ -210,12 +204,10 @@ export function maySee(
   return !onlySubmits(caller.role) || intent.lineage_id === caller.lineage_id;
 }
 
-/** Returns the current decision, worded for this caller. */
 export function decisionFor(caller: Caller, row: ListedIntent): Decision & { readonly execution: Execution } {
   return wordedFor(caller, decisionOf(row), row.intent.other_wording);
 }
 
-/** Returns the current decision, worded for its submitter. */
 function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
   return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
 }

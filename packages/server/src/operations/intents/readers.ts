@@ -7,23 +7,18 @@ import type { Decided } from "@countersign/core";
 import type { OtherWording } from "../../store/intents/intents.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/**
- * Returns true if this caller only submits: a key of role agent or host, a key of scope agent, or a person with the
- * role agent.
- */
+/** Returns true for keys of role agent or host, keys of scope agent, and people with the role agent. */
 export function isAgent({ role, scope }: Pick<Caller, "role" | "scope">): boolean {
   return onlySubmits(role) || scope === "agent";
 }
 
 /**
- * Returns true if this caller certainly gets the submitter's wording, because both are the same chain of keys. A
- * person's role can change, a chain's role never does.
+ * Returns true if caller and submitter are the same chain of keys. A chain's role never changes; a person's role can.
  */
 export function getsSubmittersWording({ lineage_id }: Pick<Caller, "lineage_id">, submitter: string | null): boolean {
   return lineage_id === submitter && lineage_id?.startsWith(idPrefixes.user) !== true;
 }
 
-/** Returns the reasons for the other kind of reader; undefined: they are the same for all readers. */
 export function otherWording(
   submitter: Pick<Caller, "role" | "scope">,
   { content, reasons_for_agents }: Pick<Decided, "content" | "reasons_for_agents">,
@@ -35,12 +30,10 @@ export function otherWording(
     const same = message === own[at]?.message && isDeepStrictEqual(unknown_facts, own[at]?.unknown_facts);
     return same ? [] : [[at, { message, unknown_facts }]];
   });
-  // Agents get no `would_approve_if`, because it may reveal hidden values. So an entry for agents is needed even
-  // without reasons.
+  // Agents get no `would_approve_if`, which may reveal hidden values. So agents need an entry even without reasons.
   return differing.length === 0 && to === "people" ? undefined : { to, reasons: Object.fromEntries(differing) };
 }
 
-/** Returns the decision, worded for this caller. `other_wording`: as stored with the intent. */
 export function wordedFor<D extends Decision>(
   caller: Pick<Caller, "role" | "scope">,
   decision: D,

@@ -1,4 +1,3 @@
-/** Records what an agent reports after its decision. */
 import {
   type AuditType,
   type Decision,
@@ -34,15 +33,14 @@ import { maySee } from "./read-intents.ts";
 
 /** Shortest time between two mails about contradictions. */
 const mail_pause_s = 3_600;
-/** Maximum of mailed people per role. */
 const told_max = 100;
 
 type ReportRuntime = Recording & Pick<Runtime, "sealer" | "mails" | "metrics">;
 
 /**
- * Adds an observation to an intent, which may have any number. A report that an action was executed without permission
- * raises an alarm: an audit row, a metric, and mails to operators and admins. Faults: not_found, forbidden (a key that
- * is bound elsewhere), idempotency_conflict.
+ * Records what an agent reports after its decision; an intent may have any number. A report of an execution without
+ * permission raises an alarm: audit row, metric, mails to operators and admins. Faults: not_found, forbidden (a key
+ * that is bound elsewhere), idempotency_conflict.
  */
 export async function recordObservation(
   runtime: ReportRuntime,
@@ -89,7 +87,7 @@ async function observationOf(
   };
 }
 
-/** Writes the observation, and an alarm if it contradicts the decision. Returns the reason; null: no contradiction. */
+/** Returns why the observation contradicts the decision; null: it does not. */
 async function record(
   runtime: Pick<Runtime, "ids" | "sealer">,
   caller: Caller,
@@ -118,7 +116,7 @@ async function record(
   return contradiction;
 }
 
-/** Spends the approval, because an action that may have been carried out is never handed on to an equal one. */
+/** Spends the approval, so that an action that may have been carried out is not handed on. */
 async function spendApproval(
   query: Query,
   org_id: string,
@@ -130,7 +128,6 @@ async function spendApproval(
   if (!spent) await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
 }
 
-/** Returns true if the caller claimed the action. An operator may report for the claimer. */
 async function hasClaimed(query: Query, { org_id, lineage_id, role }: Caller, intent_id: string): Promise<boolean> {
   const claim = await readClaim(query, org_id, intent_id);
   return claim !== undefined && (claim.lineage_id === lineage_id || roleMeets(role, ["operator"]));

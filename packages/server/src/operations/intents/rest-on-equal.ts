@@ -25,15 +25,12 @@ export interface Joined {
   readonly escalation_id: string;
 }
 
-/** An approval to hand on to the action. */
 export interface Resumed {
   readonly kind: "resumed";
   readonly escalation_id: string;
-  /** The intent that loses the approval. */
   readonly from: string;
   /** True: the action needs no claim, so it spends the approval at once. */
   readonly spends: boolean;
-  /** The members of the decision that come from the review. */
   readonly resolution: Partial<Decision>;
 }
 
@@ -58,8 +55,8 @@ export function namingKey(idempotency: IdempotencyRow | null): string | undefine
 }
 
 /**
- * Returns the review on which the action rests: an unused approval, else a pending review that nobody waits for. Null:
- * people must be asked. The commit checks an approval again under the head's lock.
+ * Returns an unused approval, else a pending review that nobody waits for. Null: people must be asked. The commit
+ * checks an approval again under the head's lock.
  */
 export async function restOnEqual(runtime: Pick<Runtime, "db">, held: HeldAction): Promise<Joined | Resumed | null> {
   const { caller, input, fingerprint } = held;
@@ -88,17 +85,14 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
   return { kind: "resumed", escalation_id, from, spends, resolution };
 }
 
-/** Returns true if the action may wait for a review that an equal action opened. */
 function joins(held: HeldAction, action: StoredIntent, counted: readonly CountedDemand[]): boolean {
   const { submission, idempotency, decided } = held;
-  // Without a claim, both actions could use one approval.
   if (submission.claim !== "required") return false;
   const [first, second] = [action.intent.named_by, namingKey(idempotency)];
   if (first !== undefined && second !== undefined && first !== second) return false;
   return newDemands(action, decided.escalation?.demands ?? [], counted).length === 0;
 }
 
-/** Returns true if the current rules let the new action through as people approved the equal one. */
 async function passesAgain(
   { submission, membrane_id, state, input, decided }: HeldAction,
   action: StoredIntent,

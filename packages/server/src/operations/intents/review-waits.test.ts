@@ -23,7 +23,7 @@ const settled = async () => {
   for (let n = 0; n < 20; n += 1) await new Promise(setImmediate);
 };
 
-test("a wait is noted until five seconds after its end, also if its time is over", async () => {
+test("a wait is noted until five seconds after its end, even if its time is over", async () => {
   const { waits, book } = world();
   const end = book.begin("org_1", "esc_1", 55);
   await settled();
@@ -33,7 +33,7 @@ test("a wait is noted until five seconds after its end, also if its time is over
   expect([...waits]).toEqual([["esc_1", 60]]);
 });
 
-test("a wait is forgotten when the last client that waits is gone", async () => {
+test("a wait is forgotten when the last waiting client is gone", async () => {
   const { waits, book } = world();
   const ends = [book.begin("org_1", "esc_1", 5), book.begin("org_1", "esc_1", 9)];
   await settled();
@@ -45,7 +45,7 @@ test("a wait is forgotten when the last client that waits is gone", async () => 
   expect([...waits]).toEqual([]);
 });
 
-test("a client that is gone at once leaves nothing, and one that comes back is noted", async () => {
+test("a client that leaves at once is not noted, and one that returns is", async () => {
   const { waits, book } = world();
   book.begin("org_1", "esc_1", 5)(true);
   await settled();

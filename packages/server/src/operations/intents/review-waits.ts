@@ -1,6 +1,6 @@
 /**
- * Stores which reviews are awaited, so that an equal action on any node knows whether to join one. Each organization
- * has one statement at a time; the next one writes all changes since.
+ * Stores which reviews are awaited, so that an equal action on any node knows whether to join one. One statement per
+ * organization at a time; the next one writes all changes since.
  */
 import type { Db, Log } from "../../ports.ts";
 import { forgetWaits, noteWaits } from "../../store/escalations/approvals.ts";
@@ -9,7 +9,6 @@ import type { ReviewWaits } from "../shared/node-services.ts";
 /** Time for a client to ask again after its wait ended. */
 const grace_seconds = 5;
 
-/** A review awaited by requests of this node. */
 interface Waited {
   requests: number;
   /** Longest wait that is not stored yet; 0: none. */
@@ -23,7 +22,6 @@ interface Organization {
   writing: boolean;
 }
 
-/** Creates the notes of one node. `node`: a name that no other process uses. */
 export function createReviewWaits(db: Pick<Db, "tenant">, node: string, log: Pick<Log, "warn">): ReviewWaits {
   const organizations = new Map<string, Organization>();
 

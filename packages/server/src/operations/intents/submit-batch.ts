@@ -9,14 +9,11 @@ import { createTurns } from "../shared/turns.ts";
 import { presentedToken, requestHash } from "../tokens/present-token.ts";
 import { type Deciding, type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
 
-/** Throws a Fault if the value is not a valid item. */
 export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => asserts item is BatchItem;
 
 export interface BatchRequest {
   readonly items: readonly unknown[];
-  /** Size of the whole batch. */
   readonly bytes: number;
-  /** Returns problems that an item must not have. */
   readonly examine: (item: unknown) => readonly Problem[];
   readonly mode: "shadow" | undefined;
   /** The Agent-Token header. It counts as one use for the whole batch. */
@@ -24,28 +21,23 @@ export interface BatchRequest {
   readonly client_ip: () => string;
 }
 
-/** One result, in the order of the items: the answer, or the thrown error. */
 export type BatchResult =
   | { readonly success: true; readonly answer: SubmissionAnswer }
   | { readonly success: false; readonly error: unknown };
 
 /**
- * Concurrent items of all batches: three statements of 64, the maximum that the commit writer has in flight. More items
- * would only use memory longer; larger statements would block the event loop. Items start in order, so an item's
- * predecessor always started before it.
+ * Concurrent items of all batches: as many as the commit writer can have in flight. More would only use memory. Items
+ * start in order, so an item's predecessor always started before it.
  */
 const undecided = pLimit(192);
 
-/**
- * Items per turn of the event loop. A commit frees 64 places at once; running all 64 in one turn delayed other requests
- * by 20 ms (p99).
- */
+/** Items per turn of the event loop. Running all 64 of a commit in one turn delayed other requests by 20 ms (p99). */
 const handOn = createTurns(16);
 
 /**
- * Decides every item and returns results in the order of the items. A bad item fails alone, with paths of the whole
- * body. A key or session that ends fails the undecided items; the request fails only if no item was decided. Faults:
- * the 401 faults, forbidden (a key that forbids shadow).
+ * Decides every item and returns results in order. A bad item fails alone, with paths of the whole body. If the key or
+ * session ends, undecided items fail; the request fails only if no item was decided. Faults: the 401 faults, forbidden
+ * (a key that forbids shadow).
  */
 export async function submitBatch(
   runtime: Deciding,
@@ -56,8 +48,7 @@ export async function submitBatch(
   const refusal = modeRefusal(caller, mode);
   if (refusal !== null) throw refusal;
   const presented = presentedToken(runtime, caller.org_id, agent_token, batchHash(runtime, caller, items));
-  // Items are decided concurrently and committed in order, so an exhausted quota fails the last items. Repeated
-  // decisions do not keep the order.
+  // Items are decided concurrently and committed in order, so an exhausted quota fails the last items.
   const { source } = await runtime.orgStates.get(caller.org_id);
   const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
   let come = Promise.resolve();
@@ -92,7 +83,7 @@ export async function submitBatch(
       const in_batch = { ...request, batch_size: items.length, turn };
       return { success: true, answer: await submitIntent(runtime, caller, in_batch) };
     } catch (error) {
-      // An answered item has released the next one at its commit. A failed item must do so here.
+      // A failed item releases the next one here. Other items do so at their commit.
       void turn.come.then(turn.over);
       return {
         success: false,
@@ -102,7 +93,6 @@ export async function submitBatch(
   }
 }
 
-/** Returns the hash that identifies repetitions of a batch: the same items, each with an Idempotency-Key. */
 function batchHash(runtime: Pick<Deciding, "ids">, caller: Caller, items: readonly unknown[]): string {
   const is_repeatable = items.every((item) => typeof (item as Partial<BatchItem> | null)?.idempotency_key === "string");
   if (!is_repeatable) return requestHash(runtime, null);
@@ -123,7 +113,6 @@ function isOfCaller(error: unknown): boolean {
   return error instanceof Fault && ["invalid_api_key", "expired_api_key", "missing_api_key"].includes(error.code);
 }
 
-/** Returns the fault of an item with paths of the whole body. */
 function faultOfItem({ code, details, cause }: Fault, index: number): Fault {
   const inBody = (detail: FaultDetail) =>
     "path" in detail ? { ...detail, path: `/intents/${index}${detail["path"]}` } : detail;

@@ -2,7 +2,7 @@
  * Takes one intent from its body to a decision on disk.
  *
  * The decision is computed from memory and committed under the epochs that it assumed. If they are stale, key and
- * organization are read again and the intent is decided again. A key that was revoked meanwhile gets a 401.
+ * organization are read again and the intent is decided again.
  */
 
 import type { Decision, IntentSubmission } from "@countersign/contract";
@@ -45,22 +45,18 @@ export type Deciding = Pick<
 
 export interface SubmissionRequest {
   readonly submission: IntentSubmission;
-  /** `mode` of the query; clients can ask only for shadow. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
-  /** The Agent-Token of the request or batch. */
   readonly agent_token: string | PresentedToken | null | undefined;
-  /** The client's address. Keys may be bound to networks. */
   readonly client_ip: () => string;
-  /** Number of intents in the request: 1, or the batch size. */
   readonly batch_size: number;
   /** In a batch: `come` resolves when this item may commit; `over` lets the next item commit. */
   readonly turn?: { readonly come: Promise<void>; readonly over: () => void };
 }
 
 /**
- * The answer, as JSON text of `{intent_id, decision}`. `replayed`: an earlier request with this Idempotency-Key gave
- * it. Only `execution` is updated in a replay.
+ * `decision_text` is JSON. `replayed`: an earlier request with this Idempotency-Key gave the answer; only `execution`
+ * is updated.
  */
 export interface SubmissionAnswer {
   readonly intent_id: string;
@@ -69,17 +65,14 @@ export interface SubmissionAnswer {
 }
 
 /**
- * Longest time of deciding again while the organization changes. Limited by time, because constant fact pushes on other
- * nodes make most attempts stale after milliseconds.
+ * Longest time of deciding again. Limited by time, because constant fact pushes make attempts stale after milliseconds.
  */
 const deciding_us_max = 5_000_000;
-/** Minimum of attempts, even after that time. */
 const attempts_min = 6;
 /** After this many stale commits, fact pushes for the organization pause until this intent commits. */
 const stale_max = 2;
 /** Retries allowed after another request spent the override first. */
 const lost_races_max = 100;
-/** The outcome of a commit whose approval was spent or revoked. */
 const approvalGone = { outcome: "approval_gone" } as const;
 
 /**
@@ -116,8 +109,8 @@ export async function submitIntent(
 }
 
 /**
- * One submission and its attempts. Each attempt reads the state, pulls facts, proposes a decision and commits it. An
- * attempt returns an answer, throws a fault, or returns null if an assumption was stale.
+ * Each attempt reads the state, pulls facts, proposes a decision and commits it. It returns an answer, throws a fault,
+ * or returns null if an assumption was stale.
  */
 class Submission {
   readonly #runtime: Deciding;
@@ -126,7 +119,6 @@ class Submission {
   readonly #pull: ReturnType<typeof pullContext>;
   readonly #token: PresentedToken | null;
   readonly #started_us: number;
-  /** Reloaded if key or session changed. */
   #caller: Caller;
   #attempts = 0;
   #stale = 0;
@@ -182,7 +174,6 @@ class Submission {
     return this.#commit(state, proposed);
   }
 
-  /** Returns why the bindings of the key refuse the submission; null: they allow it. */
   #bindingRefusal(state: OrgState): Fault | null {
     if (this.#caller.bindings === null) return null;
     const { submission, mode, client_ip } = this.#request;
@@ -196,8 +187,8 @@ class Submission {
   }
 
   /**
-   * Returns true if the bindings of the key allow the submission. Before refusing, reads the key again. Returns false
-   * if the state is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
+   * Returns true if the bindings allow the submission. Before refusing, reads the key again. Returns false if the state
+   * is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
    */
   async #demandBound(state: OrgState): Promise<boolean> {
     return this.#bindingRefusal(state) === null || (await this.#reloadBound(state));
@@ -225,7 +216,6 @@ class Submission {
     }
   }
 
-  /** Returns the facts of the token. Faults: invalid_agent_token, unavailable (its keys cannot be fetched). */
   async #tokenFacts(state: OrgState): Promise<ContextSource | null> {
     const deciding = state.membrane(this.#request.submission.membrane_id);
     if (deciding === undefined) return null;
@@ -251,13 +241,11 @@ class Submission {
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
-        // The first answer may have been committed under other bindings.
         if (!(await this.#reloadBound(state))) return null;
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
       case "approval_gone":
-        // Another submission spent the override, approval or grant. The action may have a second one. Lost races are
-        // bounded by the number of overrides, approvals and grant uses.
+        // Another submission won the override, approval or grant. Their number bounds the lost races.
         this.#lost_races += 1;
         return null;
       case "quota_exceeded":
@@ -270,17 +258,13 @@ class Submission {
     }
   }
 
-  /**
-   * Hands the rows to the writer. A member and not a closure, because closures would keep the rows of thousands of
-   * waiting intents.
-   */
+  /** A member and not a closure, because closures would keep the rows of thousands of waiting intents. */
   readonly #write = (rows: DecisionRows): Promise<CommitOutcome> => {
     const committing = this.#runtime.writer.commit(rows);
     this.#request.turn?.over();
     return committing;
   };
 
-  /** Waits for a commit that also spends an approval of an equal action or a use of a grant. */
   async #commitWith(committing: Promise<CommitOutcome | null>): Promise<CommitOutcome | typeof approvalGone> {
     try {
       return (await committing) ?? approvalGone;
@@ -289,7 +273,6 @@ class Submission {
     }
   }
 
-  /** Reloads what the commit found stale. */
   async #refresh(state: OrgState, epochs: Epochs): Promise<void> {
     const { metrics, contextPauses, callers, orgStates } = this.#runtime;
     const { org_id } = this.#caller;
@@ -314,8 +297,7 @@ function countDecided(
 }
 
 /**
- * Returns the idempotency row. Its hash covers body and requested mode, but not `claim`. So a replay with `claim` gets
- * the answer of a request without it.
+ * Hashes body and requested mode, but not `claim`. So a replay with `claim` gets the answer of a request without it.
  */
 function idempotencyOf(
   caller: Caller,
@@ -327,7 +309,6 @@ function idempotencyOf(
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
-/** Refusals that depend on membranes or token issuers, which may have changed since the state was read. */
 const restingCodes: ReadonlySet<string> = new Set([
   "not_found",
   "state_conflict",

@@ -1,5 +1,3 @@
-/** Mails admins about keys that are about to expire. */
-
 import { organizationsToTellOfExpiry, takeExpiringKeys } from "../../store/keys/key-expiry.ts";
 import { listPeople } from "../../store/people/people.ts";
 import { writeMail } from "../people/mail.ts";
@@ -7,15 +5,13 @@ import type { Runtime } from "../runtime.ts";
 
 type Telling = Pick<Runtime, "db" | "ids" | "sealer" | "mails" | "log">;
 
-/** Organizations per pass. */
 const organizations_max = 50;
 const told_admins_max = 100;
-/** Keys named in one mail. */
 const named_max = 20;
 
 /**
- * Mails the admins of organizations whose keys expire in 14, 3 or 1 days, each time once per key. Failing organizations
- * are added to `passed_over`, and the next pass skips them. Returns true if there may be more.
+ * Mails admins about keys that expire in 14, 3 or 1 days, each time once per key. Failing organizations are added to
+ * `passed_over`, which the next pass skips. Returns true if there may be more.
  */
 export async function announceExpiry(runtime: Telling, passed_over: string[]): Promise<boolean> {
   const found = await runtime.db.system((query) => organizationsToTellOfExpiry(query, organizations_max, passed_over));
@@ -24,7 +20,7 @@ export async function announceExpiry(runtime: Telling, passed_over: string[]): P
       await announceTo(runtime, org_id);
     } catch (error) {
       passed_over.push(org_id);
-      runtime.log.error({ err: error, org_id }, "admins could not be told that keys expire");
+      runtime.log.error({ err: error, org_id }, "could not mail admins about expiring keys");
     }
   }
   return found.length === organizations_max;

@@ -1,4 +1,3 @@
-/** Creates API keys. Source: spec §4 and §5. */
 import {
   type ApiKeyCreated,
   type ApiKeyInput,
@@ -39,13 +38,9 @@ export interface KeyToCreate {
   readonly environment: "live" | "shadow" | "test";
   readonly scope: "org" | "agent";
   readonly role: ApiKeyCreated["role"];
-  /** Only for scope `agent`. */
   readonly agent_id: string | null;
-  /** The result of `checkedBindings`. Absent: unbound. */
   readonly bindings?: KeyBindings | null;
-  /** Absent: `lifetime_days` from now. */
   readonly expires_us?: number;
-  /** Absent: 365. */
   readonly lifetime_days?: number;
   /** key_id or user_id; null: quickstart, command line or open mode. */
   readonly created_by: string | null;
@@ -55,8 +50,8 @@ export interface KeyToCreate {
 }
 
 /**
- * Creates a key in the caller's transaction (tenant or system scope) and raises the epoch of keys. It expires by the
- * database's clock. Only the answer contains the key's text. The first key ends open mode.
+ * Creates a key in the caller's transaction (tenant or system scope) and raises the epoch of keys. Only the answer
+ * contains the key's text. The first key ends open mode. Source: spec §4 and §5.
  */
 export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
   const now_us = await databaseNowUs(query);
@@ -67,7 +62,6 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const { org_id, name, environment, scope, role, agent_id, bindings = null, created_by, actor } = key;
   const shown = { key_id, name, environment, scope, role, agent_id, bindings };
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
-  // The command line's `person` is a claim of the operator, so it is audited.
   const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
   const data = { ...shown, ...named, expires_at: times.expires_at };
   await withHead(query, org_id, {
@@ -90,9 +84,8 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 }
 
 /**
- * Creates a key for the caller's organization. A repetition under the same Idempotency-Key shows `***` instead of its
- * text. `owner`: only from the command line. Faults: invalid_request, invalid_binding, idempotency_conflict, those of
- * refuseEnded.
+ * Creates a key for the caller's organization. A replay shows `***` instead of its text. `owner`: only from the command
+ * line. Faults: invalid_request, invalid_binding, idempotency_conflict, those of refuseEnded.
  */
 export async function createKey(
   runtime: Needs & Pick<Runtime, "db" | "clock">,
@@ -116,7 +109,6 @@ export async function createKey(
   return idempotent(runtime, caller, terms, work, (created) => ({ ...created, api_key: secret_mask }));
 }
 
-/** Returns the key with defaults. Faults: invalid_request naming each bad combination that the schema allows. */
 function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
   const { scope = "org", role = "agent", agent_id, expires_at, expires_in_days } = input;
   const expires_us = expires_at === undefined ? undefined : (parseTimestampUs(expires_at) ?? undefined);
@@ -129,7 +121,6 @@ function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyTo
     scope,
     role,
     agent_id: agent_id ?? null,
-    // Days count from the creation of the key.
     ...(expires_us === undefined ? {} : { expires_us }),
     ...(expires_in_days === undefined ? {} : { lifetime_days: expires_in_days }),
     created_by: caller.key_id ?? caller.user_id,

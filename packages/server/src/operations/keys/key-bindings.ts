@@ -1,4 +1,3 @@
-/** Checks the bindings of a key. See docs/decisions/0041. */
 import { foldName, type KeyBindings, type KeyBindingsInput, type Role } from "@countersign/contract";
 import { Fault, type FaultDetail, faultAt, readCidr } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -14,8 +13,8 @@ export interface KeyToBind {
 const host_needs = "A key of role host vouches for facts of the agents that it is bound to. Name these agents.";
 
 /**
- * Returns the bindings to store: networks normalized, entries unique. Null: unbound. Faults: invalid_binding naming
- * each problem.
+ * Returns the bindings to store: networks normalized, entries unique. Null: unbound. See docs/decisions/0041. Faults:
+ * invalid_binding naming each problem.
  */
 export async function checkedBindings(
   query: Query,

@@ -1,16 +1,14 @@
-/** Finds the owner of a key that the command line creates. */
 import { idPrefixes } from "@countersign/contract";
 import { faultAt } from "@countersign/core";
 import type { Db } from "../../ports.ts";
 import { findPerson, readPerson } from "../../store/people/people.ts";
 import type { KeyToCreate } from "./create-key.ts";
 
-/** The owner's fields of a new key. */
 export type KeyOwner = Pick<KeyToCreate, "created_by" | "person">;
 
 /**
- * Returns the owner for an account's address or user_id, or for a person's name. An account owns the key as if it had
- * created it. Faults: not_found (no such account in this organization).
+ * Returns the owner for an account's address or user_id, or for a person's name. Faults: not_found (no such account in
+ * this organization).
  */
 export async function ownerNamed(db: Pick<Db, "system">, org_id: string, named: string): Promise<KeyOwner> {
   const is_address = named.includes("@");

@@ -8,8 +8,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Returns bindings that would have allowed the last 30 days of submissions by a key and its rotations. A list with too
- * many entries is null. Faults: not_found.
+ * Returns bindings that would have allowed the last 30 days of submissions by a key and its rotations. Null: a list
+ * with too many entries. Faults: not_found.
  */
 export async function readObservedBindings(
   runtime: Pick<Runtime, "db">,
@@ -30,7 +30,6 @@ export async function readObservedBindings(
     const few = (list: readonly string[]) => (list.length > limits.key_bindings_max ? null : [...list]);
     const bindings = {
       membrane_ids: few(seen.membrane_ids),
-      // A key of scope agent is already bound to its agent.
       agent_ids: key.scope === "agent" ? null : few(agents),
       source_cidrs: null,
       forbid_shadow: key.environment !== "shadow",

@@ -9,8 +9,8 @@ import { withdrawn } from "../people/invitations.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Revokes a key. No later request succeeds with it, on any node. Invitations of its chain of rotations are withdrawn.
- * Revoking again changes nothing. Faults: not_found, those of refuseEnded. Source: spec §3 and §4.
+ * Revokes a key on all nodes, and withdraws the invitations of its chain of rotations. Revoking again changes nothing.
+ * Faults: not_found, those of refuseEnded. Source: spec §3 and §4.
  */
 export async function revokeKey(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
@@ -28,8 +28,8 @@ export async function revokeKey(
 }
 
 /**
- * Revokes keys under the head's lock, in a fixed number of statements. Returns audit rows; none: all were already
- * revoked. The caller raises the epoch of keys. Faults: not_found.
+ * Revokes keys under the head's lock. Returns audit rows; none: all were already revoked. The caller raises the epoch
+ * of keys. Faults: not_found.
  */
 export async function revokedKeys(
   runtime: Pick<Runtime, "clock" | "ids" | "log">,

@@ -8,10 +8,9 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Replaces the calling key by a new one with the same role, scope, environment, name, lifetime, bindings and rate
- * window, in one transaction. Only the key itself may; other callers get the same refusal whether or not the key
- * exists. Of concurrent rotations one succeeds; the others find the key revoked. Open invitations belong to the chain
- * and stay.
+ * Replaces the calling key by one with the same settings and rate window, in one transaction. Only the key itself may;
+ * other callers get the same refusal whether or not it exists. Of concurrent rotations one succeeds. Open invitations
+ * belong to the chain and stay.
  *
  * Takes no Idempotency-Key, because the old key cannot repeat the request. If the answer is lost, use another admin key
  * or the command line. Faults: forbidden, invalid_api_key, expired_api_key. Source: spec §3 and §5 rule 7.
@@ -32,7 +31,6 @@ export async function rotateKey(
     await withHead(query, org_id, async () => {
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("invalid_api_key");
-      // Read under the lock, so that a second rotation finds the key revoked.
       const { last_used_at: _, revoked_at: __, state, ...kept } = key;
       if (state !== "valid") throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
       const now_us = await databaseNowUs(query);

@@ -10,9 +10,9 @@ import type { Caller } from "../shared/caller.ts";
 export type KeyLimits = Readonly<Partial<Record<RateCategory, number>>>;
 
 /**
- * Sets the rate limits of a key and all its rotations, which share one window. Null: the instance's limits. Applies on
- * every node from the key's next request; lowered limits of submissions one request later. Faults: not_found. Source:
- * spec §8 rule 3.
+ * Sets the rate limits of a key and its rotations, which share one window. Null: the instance's limits. Applies on
+ * every node from the key's next request; for keys that only submit, lowered limits apply one request later. Faults:
+ * not_found. Source: spec §8 rule 3.
  */
 export async function setKeyLimits(
   runtime: Recording,

@@ -1,4 +1,3 @@
-/** Creates, reads and changes membranes. Every change raises the policy epoch. */
 import { isDeepStrictEqual } from "node:util";
 import {
   factsFromDefault,
@@ -28,11 +27,9 @@ import { refuseAllProblems } from "../shared/all-problems.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
-/** Maximum per organization. */
 const membranes_max = 100;
 const isMembrane = idPlace("membrane");
 
-/** Defaults of a new membrane. */
 export const membraneDefaults = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
@@ -98,7 +95,6 @@ export async function listMembranes(
   return page(rows, limit, (row) => row.membrane_id, more);
 }
 
-/** Faults: not_found. */
 export async function getMembrane(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -142,10 +138,6 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
   };
 }
 
-/**
- * Checks what the schema cannot. Of earlier settings, only those affected by the change are checked. Faults:
- * invalid_request.
- */
 function refuseWrongSettings(
   runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules">,
   query: Query,
@@ -161,7 +153,7 @@ function refuseWrongSettings(
   ]);
 }
 
-/** A repeated verb would be ambiguous for people. Faults: invalid_request naming each. */
+/** Refuses a repeated verb, because only one entry would apply. Faults: invalid_request naming each. */
 function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void {
   const first = new Map<string, number>();
   const details = catalogue.flatMap(({ verb }, index) => {
@@ -174,18 +166,15 @@ function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void
   if (details.length > 0) throw new Fault("invalid_request", { details });
 }
 
-/** Faults: invalid_request (reviewers who could never decide, a quorum that the named people cannot reach). */
 async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
   const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
   refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
 }
 
-/** Begins to enforce the membrane's decisions. Faults: not_found, state_conflict (already live). */
 export function goLive(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
 }
 
-/** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict (already in shadow). */
 export function returnToShadow(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
     moved(membrane, "shadow"),
@@ -225,7 +214,6 @@ async function rewrite(
   });
 }
 
-/** Returns the number of membranes. Faults: already_exists (the name is taken). */
 async function refuseTakenName(query: Query, org_id: string, { name, membrane_id }: Membrane): Promise<number> {
   const { count, holder } = await readMembraneName(query, org_id, name, membrane_id);
   if (holder !== null) throw nameFault("Another membrane of your organization has this name.");

@@ -1,5 +1,3 @@
-/** Lists the rules that name the actions that agents requested. */
-
 import { type Coverage, limits } from "@countersign/contract";
 import { classifyAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
 import { type DeclaredActions, readDeclaredActions } from "../../store/membranes/coverage.ts";
@@ -48,7 +46,6 @@ export async function readCoverage(
   };
 }
 
-/** Groups by decided action, because the catalogue may map different declared words to one. */
 function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typeof classifyAction>[1]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { declared: words, count, held } of declared) {
@@ -64,12 +61,10 @@ function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typ
   return [...kinds.values()];
 }
 
-/** Actions without a rule first, then the most frequent. */
 function byConcern(a: Coverage["actions"][number], b: Coverage["actions"][number]): number {
   return Math.sign(a.rules.length) - Math.sign(b.rules.length) || b.count - a.count || (a.verb < b.verb ? -1 : 1);
 }
 
-/** Reads the current membrane, even if another node changed it. */
 async function currentMembrane(
   { orgStates }: Pick<Runtime, "orgStates">,
   org_id: string,

@@ -29,14 +29,12 @@ function read(org_id: string, request: OverviewRequest = hour, database: Pick<Db
   return readOverview(runtime, new Map(), { org_id }, request);
 }
 
-/** Counts all decisions so far. */
 async function keep(): Promise<void> {
   const keeper = createFiguresKeeper(db);
   do await keeper.pass(() => false);
   while (keeper.behind() > 0);
 }
 
-/** Checks twice: with uncounted newest decisions, and after counting them. */
 async function both(
   org_id: string,
   look: (overview: Overview) => void,
@@ -51,7 +49,7 @@ const ofVerdict = ({ buckets }: Overview, verdict: string) =>
   buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
 
 describe("an overview", () => {
-  test("tells of 29 blocked actions, however many newer ones were approved", async () => {
+  test("counts 29 blocked actions, however many newer ones were approved", async () => {
     const blocked = Array.from({ length: 29 }, () => ({ at: first }));
     const org_id = await organization(blocked);
     for (let page = 0; page < 5; page += 1)
@@ -69,7 +67,7 @@ describe("an overview", () => {
     expect(overview.as_of).toEqual({ seq: 50_058, at: last });
   });
 
-  test("is of the whole hours that hold the window, and says which", async () => {
+  test("covers the whole hours around the window, and names them", async () => {
     const org_id = await organization(
       [first, last, "2026-11-18T11:59:59.999999Z", "2026-11-18T13:00:00.000000Z"].map((at) => ({ at })),
     );
@@ -92,7 +90,7 @@ describe("an overview", () => {
     ]);
   });
 
-  test("is of one organization, and of the membrane and mode that are asked for", async () => {
+  test("covers one organization, and the requested membrane and mode", async () => {
     const org_id = await organization([{ at: first }, { at: first, mode: "shadow", membrane_id: "mem_2" }]);
     await organization([{ at: first }]);
     await both(org_id, (overview) => expect(overview.decisions).toBe(2));
@@ -105,8 +103,7 @@ describe("an overview", () => {
     await both(org_id, ({ decisions }) => expect(decisions).toBe(0), { ...second, mode: "live" });
   });
 
-  test("tells the risk in steps of a tenth, the highest with the last of them, however the document is written", async () => {
-    // 0.7999999999999999 is a sum of tenths.
+  test("counts risk in steps of a tenth, with 1 in the last step, in any spelling of the document", async () => {
     const scores = [0, 0.1, 0.29, 0.3, 0.7, 0.7999999999999999, 0.99, 1];
     const written = [
       '{"reasons": [], "risk_score": 0.45}',
@@ -120,7 +117,7 @@ describe("an overview", () => {
     await both(org_id, ({ risk }) => expect(risk).toEqual([1, 1, 1, 1, 2, 0, 1, 1, 1, 2]));
   });
 
-  test("lists the ten busiest agents and policies, those that are as busy by name", async () => {
+  test("lists the ten busiest agents and policies, equal ones by name", async () => {
     const reasons = (policy: string) => [{ policy_id: "pol", policy, effect: "block", unknown_facts: [] }];
     const org_id = await organization([
       ...Array.from("lkjihgfedcba", (name) => ({ at: first, agent_id: name, reasons: reasons(name) })),
@@ -143,7 +140,7 @@ describe("an overview", () => {
     });
   });
 
-  test("counts an agent exactly that is among the busiest of one hour and not of another", async () => {
+  test("counts an agent exactly if it is among the busiest in only one hour", async () => {
     const crowd = (at: string) =>
       Array.from({ length: 101 }, (_, n) => [0, 1].map(() => ({ at, agent_id: `crowd-${n}` })));
     const [next, later] = ["2026-11-18T13:00:00.000000Z", "2026-11-18T14:00:00.000000Z"];
@@ -155,7 +152,7 @@ describe("an overview", () => {
     expect(agents[0]).toEqual({ agent_id: "own", count: 7, held: 6 });
   });
 
-  test("names what stopped or changed an action, each effect by itself, and nothing of a plain approval", async () => {
+  test("names what stopped or changed an action, each effect separately, and nothing for a plain approval", async () => {
     const decided = (verdict: NonNullable<Decided["verdict"]>, effect: string) => ({
       ...{ at: first, verdict, reasons: [{ policy_id: null, policy: "a", effect, unknown_facts: [] }] },
     });
@@ -172,7 +169,7 @@ describe("an overview", () => {
     );
   });
 
-  test("counts missing facts by decision, with the rules that asked for them, the most frequent first", async () => {
+  test("counts missing facts by decision, with the rules that need them, most frequent first", async () => {
     const reason = (policy: string, facts: Record<string, string>, effect = "escalate") => ({
       ...{ policy_id: `pol_${policy}`, policy, effect },
       unknown_facts: Object.entries(facts).map(([path, why]) => ({ path, reason: why })),
@@ -184,7 +181,6 @@ describe("an overview", () => {
         reason("a", { "facts.security.x": "missing", "params.amount": "missing" }),
       ),
       decided(reason("a", { "facts.security.x": "stale", "facts.security.y": "source_timeout" })),
-      // Wrong type, out of budget, rule without effect: no fact is missing.
       decided(
         reason("c", { "facts.security.z": "type", "": "cost" }),
         reason("d", { "facts.security.z": "missing" }, "none"),
@@ -206,7 +202,7 @@ describe("an overview", () => {
 });
 
 describe("an overview that is not complete", () => {
-  test("says so while a rebuild deletes and counts, and shows no half of the figures as if it were all", async () => {
+  test("reports a running rebuild, and shows no partial figures as complete", async () => {
     const org_id = await organization(Array.from({ length: 40 }, () => ({ at: first })));
     await keep();
     const seen: [boolean, number][] = [];
@@ -230,7 +226,7 @@ describe("an overview that is not complete", () => {
   });
 });
 
-test("what an overview reads does not grow with the history", async () => {
+test("an overview does not read more as the history grows", async () => {
   const org_id = await organization();
   const months: number[] = [];
   for (let month = 0; month < 3; month += 1) {

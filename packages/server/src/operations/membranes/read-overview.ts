@@ -1,4 +1,3 @@
-/** Counts decisions in a time window. */
 import {
   limits,
   type MissingFacts,
@@ -39,7 +38,6 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
 
-/** Times in RFC 3339. */
 export interface OverviewRequest {
   readonly from?: string;
   readonly to?: string;
@@ -58,10 +56,8 @@ interface OverviewWindow extends FiguresWindow {
 const window_us_max = 31 * us_per_day;
 /** Longest lag in seconds of a replica that may serve the overview. */
 const overview_behind_s_max = 5;
-/** Approximate number of buckets: bars on a small screen. */
 const buckets_aim = 48;
 const bucketSizesHours = [1, 3, 6, 12, 24] as const;
-/** Maximum of listed policies and agents. */
 const listed_max = 10;
 
 /**
@@ -103,7 +99,6 @@ export async function readOverview(
   });
 }
 
-/** Returns steps to take about keys when a membrane is live. */
 export async function readKeySteps(
   runtime: Pick<Runtime, "db"> & KeyUses,
   { org_id }: Pick<Caller, "org_id">,
@@ -111,7 +106,6 @@ export async function readKeySteps(
   return keySteps(await readWarnings(runtime, org_id));
 }
 
-/** Returns keys with warnings, including those that have just submitted through this node. */
 async function readWarnings(runtime: Pick<Runtime, "db"> & KeyUses, org_id: string): Promise<WarnedKey[]> {
   await runtime.callers.writeUses(org_id);
   return runtime.db.tenant(org_id, (query) => readWarnedKeys(query, org_id, limits.key_warnings_max));
@@ -125,10 +119,8 @@ interface Counted {
 
 const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
 
-/** Reads the figures of the window. The tail is already part of the sums and agents. */
 async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
   const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
-  // Most organizations use one mode only, so the others are not read.
   const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };
   const newest = figures.filter(({ kind }) => kind === "agent");
   return {
@@ -138,7 +130,6 @@ async function readCounted(query: Query, org_id: string, window: OverviewWindow,
   };
 }
 
-/** Returns steps to take before a membrane goes live, by its decisions in shadow. */
 export async function readGoLiveSteps(
   runtime: Parameters<typeof readOverview>[0],
   packs: Packs,
@@ -222,13 +213,12 @@ function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts
   return { ...found, next_steps: missingFactSteps(found) };
 }
 
-/** Extends the requested window to whole hours. */
 function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const to_us = request.to === undefined ? now_us : storableUs(request.to);
   const from_us = request.from === undefined ? to_us - us_per_day : storableUs(request.from);
   const length_us = to_us - from_us;
   if (!(length_us > 0 && length_us <= window_us_max)) {
-    const message = "Let `from` lie before `to`, and at most 31 days.";
+    const message = "`from` must be before `to`, by at most 31 days.";
     throw faultAt("invalid_request", "/from", "out_of_range", message);
   }
   const [first, end] = [Math.floor(from_us / us_per_hour), Math.ceil(to_us / us_per_hour)];

@@ -1,7 +1,3 @@
-/**
- * Announces once per month that the hard limit is reached, and again after a raised limit is reached. Source: spec
- * §2.7.
- */
 import { formatTimestampUs } from "@countersign/core";
 import { withHead } from "../../store/organizations/heads.ts";
 import { readUsage } from "../../store/organizations/usage.ts";
@@ -9,9 +5,9 @@ import type { Runtime } from "../runtime.ts";
 import { eventRow } from "../shared/event-row.ts";
 
 /**
- * Writes the event `quota.exceeded`, unless it was written in this period and no larger limit was set since. Runs under
- * the head's lock, so that exactly one of all refused submissions writes it. `batch_size`: intents in the refused
- * submission.
+ * Writes the event `quota.exceeded` once per period, and again after a raised limit is reached. Runs under the head's
+ * lock, so that exactly one of all refused submissions writes it. `batch_size`: intents in the refused submission.
+ * Source: spec §2.7.
  */
 export async function announceQuotaExceeded(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -22,7 +18,6 @@ export async function announceQuotaExceeded(
   const timestamp = formatTimestampUs(at_us);
   await runtime.db.tenant(org_id, (query) =>
     withHead(query, org_id, async (head) => {
-      // The limit may have been raised, or the month may have ended, since the refusal.
       if (head.usage_met_by !== null || head.hard_limit === null || head.usage_used < head.hard_limit) return null;
       const usage = await readUsage(query, org_id, head.usage_period);
       const event = eventRow(runtime.ids, {
@@ -31,7 +26,6 @@ export async function announceQuotaExceeded(
         at_us,
         data: {
           plan_id: usage?.plan_id ?? null,
-          // Always a number: without included actions, the hard limit.
           included_actions: usage?.included_actions ?? head.hard_limit,
           used_actions: head.usage_used,
           hard_limit: head.hard_limit,

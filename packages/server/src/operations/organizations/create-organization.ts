@@ -1,4 +1,3 @@
-/** Creates organizations for quickstart, open mode and the command line. */
 import { limits, type Membrane, open_mode_org_id } from "@countersign/contract";
 import { formatTimestampUs, quickstartPacks } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -9,7 +8,6 @@ import { insertOrganization } from "../../store/organizations/organizations.ts";
 import { membraneDefaults } from "../membranes/membranes.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** The default plan: no limit. */
 const default_plan_id = "unlimited";
 
 export interface NewOrganization {
@@ -18,7 +16,6 @@ export interface NewOrganization {
   readonly email: string | null;
   readonly description: string;
   readonly action_catalogue?: Membrane["action_catalogue"];
-  /** Name for the audit trail. */
   readonly actor: string;
 }
 
@@ -58,7 +55,6 @@ export async function createOrganization(
   return membrane;
 }
 
-/** Creates the organization of open mode at the first start. */
 export async function ensureOpenModeOrganization(runtime: Needs & Pick<Runtime, "db">): Promise<void> {
   await runtime.db.system(async (query) => {
     await createOrganization(runtime, query, {

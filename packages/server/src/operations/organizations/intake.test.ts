@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Runtime } from "../runtime.ts";
 import { recommend } from "./intake.ts";
 
-test("reads one tool at a time, in turns with everything else that the node does", async () => {
+test("reads one tool at a time, in turns with the node's other work", async () => {
   const runtime = {
     clock: { now_us: () => 0 },
     ids: { next: () => "ink_1" },

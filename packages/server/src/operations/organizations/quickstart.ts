@@ -1,4 +1,3 @@
-/** Creates an organization with a working key in one call. Source: spec §1, §2.1 and §4. */
 import {
   limits,
   type Membrane,
@@ -33,10 +32,10 @@ import { createOrganization } from "./create-organization.ts";
 type Needs = Pick<Runtime, "db" | "clock" | "ids" | "settings" | "callers">;
 
 /**
- * Creates an organization, its default membrane in shadow, and a live admin key. The membrane decides the mode, so
- * going live needs no new key. A repetition under the same Idempotency-Key, which is a secret, gets a new key for the
- * same organization. Faults: not_found (intake), invalid_request (Idempotency-Key), idempotency_conflict (another body,
- * too late, or the first key was used or revoked).
+ * Creates an organization, its default membrane in shadow, and a live admin key. A repetition under the same
+ * Idempotency-Key, which is a secret, gets a new key for the same organization. Faults: not_found (intake),
+ * invalid_request (Idempotency-Key), idempotency_conflict (another body, too late, or the first key was used or
+ * revoked). Source: spec §1, §2.1 and §4.
  */
 export async function quickstart(
   runtime: Needs,
@@ -46,7 +45,6 @@ export async function quickstart(
   if (idempotency_key === undefined)
     return { response: await runtime.db.system((query) => create(runtime, query, input)), replayed: false };
   refuseGuessable(idempotency_key);
-  // A repetition must see whether the first key was used.
   await runtime.callers.writeUses(null);
   return runtime.db.system(async (query) => {
     const request = {
@@ -73,7 +71,7 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
   const org_id = runtime.ids.next("organization");
   const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);
   if (input.intake_id !== undefined && intake === undefined) {
-    throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was taken up already.");
+    throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was already used.");
   }
   const proposed = intake?.action_catalogue ?? [];
   const membrane = await createOrganization(runtime, query, {
@@ -110,7 +108,6 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
   };
 }
 
-/** Replaces the first key if it is unused. Faults: idempotency_conflict. */
 async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Promise<Quickstart> {
   const { org_id, key_id } = first;
   let person = key_id;
@@ -148,14 +145,10 @@ function refuseGuessable(idempotency_key: string): void {
   const digits = idempotency_key.replaceAll("-", "");
   const bits = /^[0-9a-f]+$/i.test(digits) ? digits.length * 4 : idempotency_key.length * 6;
   if (bits >= limits.quickstart_idempotency_key_bits_min && new Set(idempotency_key).size >= 8) return;
-  const message = "Send at least 128 random bits, such as a UUID: whoever knows this key can repeat the quickstart.";
+  const message = "Send at least 128 random bits, such as a UUID: anyone who knows this key can repeat the quickstart.";
   throw faultAt("invalid_request", "/Idempotency-Key", "out_of_range", message);
 }
 
-/**
- * Returns a complete program for `node first-intent.mjs`. It creates a bound key for the agent once, stores it in a
- * file, and submits with that key only.
- */
 function snippet(public_url: string, { membrane_id }: Pick<Membrane, "membrane_id">, admin_key: string): string {
   return `// first-intent.mjs: run with "node first-intent.mjs"
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,3 @@
-/** Reads the caller and the audit trail. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { type AuditFilter, readTrailPage } from "../../store/audit/audit.ts";

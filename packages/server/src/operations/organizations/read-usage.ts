@@ -4,7 +4,6 @@ import { readUsage } from "../../store/organizations/usage.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** Returns the organization's usage in the current calendar month (UTC). */
 export async function getUsage(runtime: Pick<Runtime, "db" | "clock">, caller: Caller): Promise<Usage> {
   const now = formatTimestampUs(runtime.clock.now_us());
   const period = now.slice(0, 7);

@@ -24,8 +24,7 @@ const people_max = 2;
  * Overrides a block: the next retry of the same action within 24 hours is approved, once. If two people are needed, the
  * first call leaves the override `pending_second`, and another person's call completes it. Faults: not_found,
  * self_review, override_not_allowed (not an enforced block; a policy forbids it, or holds the action for other
- * reviewers), state_conflict (overridden already, or the same person again), frozen, idempotency_conflict, unavailable
- * (stale each time).
+ * reviewers), state_conflict (overridden already, or the same person again), frozen, idempotency_conflict, unavailable.
  */
 export async function overrideBlock(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
@@ -42,9 +41,7 @@ export async function overrideBlock(
   return answer;
 }
 
-/**
- * Approves the override in one transaction. The order of the checks is part of the API: the first failure is reported.
- */
+/** The order of the checks is part of the API: the first failure is reported. */
 async function approveOverride(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -65,7 +62,6 @@ async function approveOverride(
   await demandRulesInForce(runtime, query, org_id, head, state);
   await refuseFrozen(query, org_id, intent);
 
-  // Work out the required people, and check the demands of rules that also hold the action.
   const deciding = state.membrane(decision.membrane_id);
   if (deciding === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
   const terms = overrideTerms(decision.reasons, deciding.policySet, deciding.membrane.escalation);
@@ -94,8 +90,8 @@ async function approveOverride(
 }
 
 /**
- * Returns the person behind the caller, who must be neither the submitter nor a key made by the submitter. Unlike in
- * reviews, a person may override the block of an agent key that the person made. Faults: self_review.
+ * Returns the person behind the caller. Refuses the submitter and keys made by the submitter. Unlike in reviews, a
+ * person may override the block of an agent key that the person made. Faults: self_review.
  */
 async function admitOverrider(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {
   const { person, makers } = await identityOf(query, caller.org_id, caller.lineage_id);

@@ -1,19 +1,17 @@
 import { Fault, faultAt, membrane_demand_name } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
-/** Faults: override_not_allowed. */
 export function notEnforcedFault(): Fault {
   return faultAt("override_not_allowed", "", "not_allowed", "Only a block that was enforced can be overridden.");
 }
 
-/** Policies forbid every override. Faults: override_not_allowed naming them. */
 export function forbiddenFault(policies: readonly string[]): Fault {
   return notAllowed(policies.map((policy) => [policy, `The policy ${policy} may not be overridden.`]));
 }
 
 /**
- * Policies that also hold the action demand more than `people_max` approvals, or other reviewers. An overridden action
- * is approved without a review, so the override must meet them. Faults: override_not_allowed naming the policies.
+ * An overridden action is approved without a review, so the override must meet the demands of other policies that hold
+ * it. Faults: override_not_allowed naming the policies.
  */
 export function unmetDemandsFault(unmet: readonly UnmetDemand[], people_max: number): Fault {
   return notAllowed(
@@ -30,7 +28,6 @@ function whose(policy: string): string {
   return policy === membrane_demand_name ? "The membrane" : `The policy ${policy}`;
 }
 
-/** Faults: state_conflict. */
 export function conflict(message: string): Fault {
   return faultAt("state_conflict", "", "not_allowed", message);
 }

@@ -1,4 +1,3 @@
-/** Makes the audit row and event of an override, and raises the policy epoch. */
 import type { Override } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -8,14 +7,12 @@ import type { HeadChanges } from "../../store/organizations/heads.ts";
 import { eventRow } from "../shared/event-row.ts";
 
 export interface OverrideApproval {
-  /** By the database's clock, RFC 3339. */
   readonly at: string;
   readonly actor: string;
   readonly person: string;
   readonly reason: string;
 }
 
-/** Returns the changes of the head for an approved override. */
 export function overriddenChanges(
   ids: Ids,
   org_id: string,

@@ -8,10 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 
-/**
- * Revokes an unspent override. No later retry is approved by it. Faults: not_found, state_conflict (spent, expired or
- * revoked already), unavailable (stale each time).
- */
+/** Revokes an unspent override. Faults: not_found, state_conflict (spent, expired or revoked already), unavailable. */
 export async function revokeOverride(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,
   caller: Caller,

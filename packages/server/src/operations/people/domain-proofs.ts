@@ -25,7 +25,6 @@ const claims_at_once = 20;
 const unanswered_seconds_max = 3 * 86_400;
 const told_admins_max = 100;
 
-/** Returns true if the domain's record names the organization; null: the name servers did not answer. */
 async function isProven(
   { txtRecords }: Pick<Runtime, "txtRecords">,
   { org_id, domain }: DomainClaim,
@@ -34,7 +33,6 @@ async function isProven(
   return texts === null ? null : texts.some((text) => text.trim() === `${domain_record_prefix}${org_id}`);
 }
 
-/** Refuses unproven domains. Faults: state_conflict. */
 export async function refuseUnproven(
   runtime: Pick<Runtime, "txtRecords">,
   org_id: string,
@@ -49,7 +47,6 @@ export async function refuseUnproven(
   }
 }
 
-/** Checks claims again after a day, and ends those without proof. True: there may be more. */
 export async function checkDomains(runtime: DomainChecking): Promise<boolean> {
   const claims = await runtime.db.system((query) => takeClaimsToCheck(query, claims_at_once));
   await Promise.all(claims.map((claim) => checkDomain(runtime, claim)));
@@ -73,8 +70,8 @@ async function checkDomain(runtime: DomainChecking, claim: DomainClaim): Promise
 }
 
 /**
- * Reports a conflict to an organization, in its trail and by mail to its admins: `claimed_by` signs in people of a
- * domain in which the organization has people or an invitation. At most once a day per domain.
+ * Reports to an organization, in its trail and by mail to its admins, that `claimed_by` signs in people of a domain in
+ * which the organization has people or an invitation. At most once a day per domain.
  */
 export async function tellConflict(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,

@@ -1,17 +1,11 @@
-/** Finds the person behind a key, to count different people and to refuse reviews of own actions. */
 import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readFirstKey, readMakers } from "../../store/keys/keys.ts";
 import { command_line_person, open_mode_actor } from "../shared/caller.ts";
 
-/** A caller, or the submitter of an intent. */
 export interface Identity {
-  /** The chain of rotations, the user of a session, or open mode. */
   readonly self: string;
-  /**
-   * The account or first key at the root of the chain of makers, or the person named on the command line. Keys with the
-   * same root are one person.
-   */
+  /** The account or first key at the root of the chain of makers, or the person named on the command line. */
   readonly person: string;
   /** `self`, its maker, the maker's maker, and so on. */
   readonly makers: ReadonlySet<string>;
@@ -26,10 +20,7 @@ export async function identityOf(query: Query, org_id: string, lineage_id: strin
   return { self: lineage_id, person: key?.person ?? lineage_id, makers: new Set(makers) };
 }
 
-/**
- * Returns the current id of a recorded person. Old records (before migration 0003) name a key or open mode, so a person
- * with several keys would count twice.
- */
+/** Returns the current id of a recorded person. Records from before migration 0003 name a key or open mode. */
 export async function presentPerson(query: Query, org_id: string, recorded: string): Promise<string> {
   if (recorded === open_mode_actor) return command_line_person;
   if (!recorded.startsWith(idPrefixes.api_key)) return recorded;

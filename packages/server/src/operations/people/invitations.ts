@@ -1,4 +1,3 @@
-/** Invites people: an admin names an address and a role, and the owner of the address follows the mailed link. */
 import {
   type AcceptInvitationInput,
   type Invitation,
@@ -48,9 +47,8 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 }
 
 /**
- * Mails an invitation. Inviting an address again replaces its earlier link. `source`: the client's network. Faults:
- * already_exists (already a person, or the maximum of people or invitations), missing_api_key (the session ended),
- * invalid_api_key (the key was revoked), idempotency_conflict.
+ * Mails an invitation, in place of an earlier one. `source`: the client's network. Faults: already_exists (already a
+ * person, or the maximum of people or invitations), missing_api_key, invalid_api_key, idempotency_conflict.
  */
 export async function invitePerson(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
@@ -80,8 +78,8 @@ export async function invitePerson(
 }
 
 /**
- * Invites an address that the organization's provider confirmed, with the role of its open invitation, else with
- * `role`. Runs under the head's lock and returns audit rows. An invitation of the last minute stays.
+ * Invites an address that the organization's provider confirmed, with the role of its open invitation, else `role`.
+ * Runs under the head's lock and returns audit rows. An invitation of the last minute stays.
  */
 export async function inviteArrived(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
@@ -97,10 +95,6 @@ export async function inviteArrived(
   return (await makeInvitation(runtime, query, { org_id, actor: "system" }, input, sender)).audit;
 }
 
-/**
- * Replaces an earlier invitation and mails a new one, under the head's lock. Faults: already_exists (the maximum is
- * reached).
- */
 async function makeInvitation(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
@@ -158,8 +152,8 @@ type Which =
   | { readonly email: string };
 
 /**
- * Withdraws invitations under the head's lock and returns audit rows. A key's invitations end with it; otherwise its
- * holder could return by inviting an own address.
+ * Withdraws invitations under the head's lock and returns audit rows. A key's invitations end with it, because its
+ * holder could invite an own address.
  */
 export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -174,7 +168,6 @@ export async function withdrawn(
   );
 }
 
-/** Deletes invitations and their links under the head's lock, and returns them. */
 async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
   const wanted = "email" in which ? { email: emailKey(which.email) } : which;
   const deleted = await deleteInvitations(query, org_id, wanted);
@@ -185,8 +178,8 @@ async function voidInvitations(query: Query, org_id: string, which: Which): Prom
 
 /**
  * Creates the invited person and begins the first session. Following the link proves the address. Faults: not_found
- * (link), already_exists (the address has an account on this service, or the maximum of people is reached),
- * invalid_request (no password, and no provider for the address), overloaded.
+ * (link), already_exists (the address has an account, or the maximum of people is reached), invalid_request (no
+ * password, and no provider for the address), overloaded.
  */
 export async function acceptInvitation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
@@ -195,7 +188,7 @@ export async function acceptInvitation(
 ): Promise<Begun> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(input.token);
-  // Check the link before the expensive hash of the password, because strangers can invent links.
+  // Check the link before the expensive hash, because strangers can invent links.
   const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256));
   const { email, role, invitation_id } = token?.subject ?? {};
   const org_id = token?.org_id;
@@ -221,7 +214,6 @@ export async function acceptInvitation(
   });
 }
 
-/** Returns true if the organization's provider covers the address's domain. */
 async function mayJoinWithoutPassword({ db }: Pick<Runtime, "db">, org_id: string, email: string): Promise<boolean> {
   const provider = await db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
   return provider?.email_domains.includes(emailDomain(email)) ?? false;
@@ -236,8 +228,8 @@ async function refuseTooMany(query: Query, org_id: string): Promise<void> {
 }
 
 /**
- * Limits mails from organizations that no person has joined. Anyone can create such organizations, so those of one
- * client address also count together.
+ * Limits mails from organizations that no person has joined, which anyone can create. Those of one client address also
+ * count together.
  */
 async function refuseStranger(query: Query, org_id: string, source: string): Promise<void> {
   const { unconfirmed_invitations_per_organization_max: own_max, unconfirmed_invitations_per_source_max: source_max } =

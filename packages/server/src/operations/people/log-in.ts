@@ -9,7 +9,7 @@ import { type Begun, beginSession, type Client, findSession, noSession } from ".
 import { isTotp, useSecondFactor } from "./totp.ts";
 
 /**
- * Begins a session with e-mail and password. With a second factor, the session waits for it. An unknown address takes
+ * Begins a session with e-mail and password; with a second factor, the session waits for it. An unknown address takes
  * as long as a wrong password and gets the same answer. Faults: invalid_credentials, overloaded.
  */
 export async function logIn(
@@ -30,8 +30,8 @@ export async function logIn(
 
 /**
  * Finishes a login with a TOTP or recovery code: a full session replaces the waiting one. Faults: missing_api_key (no
- * session), state_conflict (the session does not wait), invalid_credentials, rate_limit_exceeded (too many wrong codes
- * for this person; recovery codes are still accepted, so nobody is locked out).
+ * session), state_conflict (the session does not wait), invalid_credentials, rate_limit_exceeded (too many wrong codes;
+ * recovery codes are still accepted).
  */
 export async function verifySecondFactor(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer">,
@@ -44,10 +44,10 @@ export async function verifySecondFactor(
     const waiting = await findSession(query, token);
     if (waiting === undefined) throw noSession();
     if (!waiting.mfa_pending)
-      throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
+      throw faultAt("state_conflict", "", "not_allowed", "This session does not wait for a second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
-    // An earlier code ended the session while this one waited for the lock. This code is not counted.
+    // An earlier code ended the session while this one waited for the lock.
     if (person === undefined || (await findSession(query, token)) === undefined) throw noSession();
     if (isTotp(code)) await refuseGuessing(query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {
@@ -65,8 +65,8 @@ export async function verifySecondFactor(
 }
 
 /**
- * Limits a person's wrong codes over all logins. Otherwise someone who knows the password could guess a code within an
- * hour by 1,000 logins. The caller holds the lock of the person's row.
+ * Limits wrong codes over all logins, because 1,000 logins could guess a code within an hour. The caller holds the
+ * person's row.
  */
 async function refuseGuessing(query: Query, { org_id, user_id }: Pick<Person, "org_id" | "user_id">): Promise<void> {
   const { failures, left_seconds } = await readMfaFailures(query, org_id, user_id);

@@ -18,7 +18,6 @@ const clock = createClock();
 const ids = createIds(clock);
 const at = "2026-11-21T03:00:00.000000Z";
 
-/** Returns a person who made `count` keys, webhooks and invitations each, and a key that may remove the person. */
 async function maker(count: number) {
   const { org_id, key } = await testOrganization(db);
   const { key_id } = await key({ role: "admin" });
@@ -47,7 +46,6 @@ async function maker(count: number) {
   return { org_id, caller, user_id, made };
 }
 
-/** A database that counts statements of the system scope. */
 function counting() {
   let statements = 0;
   const counted: Db = {
@@ -64,7 +62,7 @@ function counting() {
 }
 
 test.each(["keep", "revoke"] as const)(
-  "to %s many things takes as many statements as to do so with one of each kind",
+  "uses as many statements to %s many things as for one of each kind",
   async (choice) => {
     const statementsFor = async (count: number) => {
       const { org_id, caller, user_id, made } = await maker(count);

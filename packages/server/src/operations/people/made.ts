@@ -1,4 +1,3 @@
-/** Keeps or revokes the keys, webhooks and invitations of a person who loses rights or leaves. */
 import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -21,7 +20,7 @@ interface SettledMade {
 
 /**
  * Cancels pending deliveries of the person's webhooks to revoke. Call before locking the head, because settling locks
- * deliveries first, too. The deliverer cancels deliveries of webhooks made in between.
+ * deliveries first. The deliverer cancels those of webhooks made in between.
  */
 export async function cancelMadeDeliveries(
   query: Query,
@@ -35,9 +34,9 @@ export async function cancelMadeDeliveries(
 }
 
 /**
- * Keeps or revokes each thing under the head's lock. Uses a fixed number of statements, because decisions wait
- * meanwhile. Returns the changes of the head. Faults: state_conflict listing the things, if `choices` has no choice for
- * all others and does not name exactly these things.
+ * Keeps or revokes the things that a person made, under the head's lock and in a fixed number of statements. Returns
+ * the changes of the head. Faults: state_conflict listing the things, if `choices` has no choice for all others and
+ * does not name exactly these.
  */
 export async function settleMade(
   runtime: Recording & Pick<Runtime, "log">,
@@ -66,7 +65,6 @@ export async function settleMade(
   return { ...deleted, audit: [...audit, ...deleted.audit] };
 }
 
-/** Returns the ids of one kind with this choice. */
 function idsOf(
   things: readonly MadeThing[],
   kind: MadeThing["kind"],
@@ -79,8 +77,8 @@ function idsOf(
 }
 
 /**
- * Returns the new sender of the kept invitations: the caller; or `system` if the caller is the person or uses a key
- * that is revoked here, because the invitations would end with that key.
+ * Returns the caller as sender of the kept invitations; `system` if the caller is the person or uses a key that is
+ * revoked here.
  */
 async function newSender(
   query: Query,
@@ -98,8 +96,8 @@ function undecided(things: readonly MadeThing[]): Fault {
   const made = things.slice(0, made_choices_max);
   const told =
     made.length === 0
-      ? "This person made nothing that would go on without the person. Leave `made` out."
-      : `This person made ${things.length} ${things.length === 1 ? "thing" : "things"} that would go on without the person. ` +
+      ? "This person made nothing that would stay active. Leave `made` out."
+      : `This person made ${things.length} ${things.length === 1 ? "thing" : "things"} that would stay active. ` +
         'Send `made` with "revoke" or "keep" for each id of the list, and with no other id. ' +
         `Or send it with "${all_others}", for everything that you do not name.`;
   const message =

@@ -15,15 +15,15 @@ test.each([
   ["with hidden characters", "A\u202eb\u200bc", "A b c"],
   ["with letters of any script", "Müller & Söhne (O’Neil), अनुमति 株式会社", "Müller & Söhne (O’Neil), अनुमति 株式会社"],
   ["of signs only", "://", "(no name)"],
-])("a name %s stands in a mail in one line and in whole characters", (_what, org_name, stands) => {
+])("a mail shows a name %s in one line and in whole characters", (_what, org_name, shown) => {
   const { subject, text } = invitationMail("https://c.example", {
     to: "a@b.example",
     org_name,
     role: "viewer",
     token: "t",
   });
-  expect(subject).toBe(`Join ${stands} on Countersign`);
-  expect(text).toContain(`You are invited to “${stands}” as viewer.`);
+  expect(subject).toBe(`Join ${shown} on Countersign`);
+  expect(text).toContain(`You are invited to “${shown}” as viewer.`);
 });
 
 test.each([
@@ -32,11 +32,11 @@ test.each([
   ["crm.merge", "a.b https://evil.example", "a b https evil example (crm merge)"],
   ["payment.transfer", "pay", "payment.transfer"],
   ["other.unclassified", undefined, "other.unclassified"],
-])("a mail about an action of the type %s by the tool %s names it as %s", (type, verb, stands) => {
+])("a mail about an action of the type %s by the tool %s names it as %s", (type, verb, shown) => {
   const expires_at = "2026-01-31T10:00:00.123456Z";
   const action = { escalation_id: "esc_1", agent_id: "a", type, expires_at, ...(verb !== undefined && { verb }) };
   const contents = { to: "a@b.example", org_id: "org_1", user_id: "usr_1", waiting: [action], more: 0 };
   expect(escalationsMail("https://c.example", contents, "t").text).toContain(
-    `- a: ${stands}, until 2026-01-31 10:00 UTC\n`,
+    `- a: ${shown}, until 2026-01-31 10:00 UTC\n`,
   );
 });

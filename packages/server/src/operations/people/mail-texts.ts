@@ -1,6 +1,6 @@
 /**
- * Words mails, as plain text and HTML from the same parts. Names chosen by strangers are shortened and shown without
- * characters that could form a link or an encoded word.
+ * Words mails, as plain text and HTML from the same parts. Strangers choose names, so names are shortened and shown
+ * without characters that could form a link or an encoded word.
  */
 import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
 import { type Contradiction, clipText } from "@countersign/core";
@@ -15,7 +15,6 @@ interface Parts {
   readonly link?: { readonly label: string; readonly url: string };
   readonly items?: readonly { readonly text: string; readonly url: string }[];
   readonly footer: string;
-  /** Shown below the footer. */
   readonly stop?: { readonly label: string; readonly url: string };
 }
 
@@ -31,7 +30,6 @@ export function signupMail(public_url: string, { org_name, token }: MailContents
   });
 }
 
-/** A signup for an address that has an account. */
 export function knownAddressMail(public_url: string): Words {
   return written({
     subject: "You have an account already",
@@ -67,7 +65,7 @@ export function invitationMail(public_url: string, { org_name, role, token }: Ma
 }
 
 const changed: Readonly<Record<AccountChange, string>> = {
-  password_changed: "Another password was set for your account on Countersign. Every session from before has ended.",
+  password_changed: "A new password was set for your account on Countersign. All earlier sessions have ended.",
   mfa_enabled:
     "An authenticator was set up for your account on Countersign. Signing in asks for its codes from now on.",
   mfa_disabled: "The second factor of your account on Countersign was switched off.",
@@ -83,7 +81,7 @@ export function accountMail(public_url: string, { change, passkeys = 0 }: MailCo
       changed[change],
       ...(passkeys === 0
         ? []
-        : [`Passkeys of your account that go on signing in: ${passkeys}. Delete those that are not yours.`]),
+        : [`Passkeys that still sign in to your account: ${passkeys}. Delete those that are not yours.`]),
       "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
         "factor in the settings, and tell an admin of your organization.",
     ],
@@ -92,7 +90,6 @@ export function accountMail(public_url: string, { change, passkeys = 0 }: MailCo
   });
 }
 
-/** A domain lost its proof, or another organization claims a domain of this organization's people. */
 export function domainMail(public_url: string, { domain, event }: MailContents["domain"]): Words {
   const name = shown(domain.replaceAll(".", " dot "));
   return event === "ended"
@@ -125,7 +122,6 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   expired: "people had approved, but whose approval had expired",
 };
 
-/** An agent carried out an action without permission. */
 export function contradictionMail(
   public_url: string,
   { intent_id, agent_id, because }: MailContents["contradiction"],
@@ -167,7 +163,7 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
   return written({
     subject,
     paragraphs: [
-      "From its end on, the service refuses a key, and whoever uses it stops working. Rotate the key before (POST " +
+      "The service refuses an expired key, so its programs stop working. Rotate the key before that (POST " +
         "/v1/api-keys/…/rotate, with the key itself), or create another one and replace it.",
     ],
     items: keys.map(({ key_id, name, role, expires_at }) => ({
@@ -182,7 +178,6 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
 
 const reminders = { half: "Half of the time is over", tenth: "A tenth of the time is left" } as const;
 
-/** `token`: for the link that stops these mails. */
 export function escalationsMail(
   public_url: string,
   { waiting, more }: MailContents["escalations"],
@@ -207,27 +202,25 @@ export function escalationsMail(
   });
 }
 
-/** Returns the link to a page of the console, which sends the token. */
 function linkTo(public_url: string, page: string, token: string): string {
   return `${public_url}/${page}?token=${encodeURIComponent(token)}`;
 }
 
 const shown_chars_max = 80;
-/** Maximum of rules that an item names. */
 const rules_max = 5;
 
 const hidden = new RegExp(hiddenCharacter, "gu");
 
-/** Removes the characters that links (dot, colon, slash, @) and encoded words (= and ?, RFC 2047) need. */
+/**
+ * Characters to replace. The others cannot form a link (dot, colon, slash, @) or an encoded word (= and ?, RFC 2047).
+ */
 const notShown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
-/** Returns a stranger's name, safe for a line of a mail. */
 function shown(name: string): string {
   const clean = name.replaceAll(hidden, " ").replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
-/** Returns the type of an action. An unknown type is an agent's text, and says less than the tool. */
 function shownDeed(type: string, verb: string | undefined): string {
   if (Object.hasOwn(actionTypes, type)) return type;
   const shown_type = type === unclassified_action_type ? type : shown(type);

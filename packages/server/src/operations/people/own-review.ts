@@ -1,6 +1,6 @@
 /**
- * Decides whether people may rule on their own actions. They may not, except in solo mode: the only person of an
- * organization may rule on actions of its agents, recorded as `self_reviewed`. See docs/reference/reviews.md.
+ * Decides whether people may rule on their own actions. Only the one person of an organization in solo mode may,
+ * recorded as `self_reviewed`. See docs/reference/reviews.md.
  */
 import { roleMeets } from "@countersign/contract";
 import { type Fault, faultAt } from "@countersign/core";

@@ -30,8 +30,8 @@ import { type Begun, beginSession, type Client, newToken, noSession, personCalli
 const name_default = "Passkey";
 
 /**
- * Returns options for the browser to create a passkey. A new challenge replaces an unanswered one. Faults: those of
- * provenPassword and requireOwner.
+ * Returns options to create a passkey. A new challenge replaces an unanswered one. Faults: those of provenPassword and
+ * requireOwner.
  */
 export async function beginPasskeyRegistration(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "passwords">,
@@ -57,7 +57,7 @@ export async function beginPasskeyRegistration(
 
 /**
  * Registers a passkey. Faults: invalid_credentials (no valid answer to a challenge of this session), already_exists
- * (the maximum is reached, or the same passkey).
+ * (the maximum, or the same passkey).
  */
 export async function finishPasskeyRegistration(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">,
@@ -78,7 +78,7 @@ export async function finishPasskeyRegistration(
       // An ended session must not leave new access behind.
       if (!(await sessionStands(query, org_id, session_id))) throw noSession();
       const person = await readPerson(query, org_id, user_id);
-      if (person === undefined) throw new Error("a session stands and its person is gone");
+      if (person === undefined) throw new Error("the session is valid but its person is missing");
       if ((await readPasskeys(query, org_id, user_id)).length >= limits.passkeys_per_person_max)
         throw taken(`A person has at most ${limits.passkeys_per_person_max} passkeys: delete one first.`);
       if (!(await insertPasskey(query, { ...passkey, org_id, user_id, name, created_at })))
@@ -92,7 +92,6 @@ export async function finishPasskeyRegistration(
   return { passkey_id, name, created_at, last_used_at: null };
 }
 
-/** Lists the caller's passkeys, newest first. Faults: invalid_request (cursor). */
 export async function listPasskeys(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -100,7 +99,6 @@ export async function listPasskeys(
 ): Promise<{ passkeys: Passkey[]; next_cursor: string | null }> {
   const { org_id, user_id } = personCalling(caller);
   const after = decodeCursor(cursor, (place) => /^\d{4}-\S+Z [\w-]+$/.test(place));
-  // A person has few, so all are read.
   const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
   // Compares with the cursor itself, because its row may have been deleted.
   const rest = after === null ? known : known.filter((each) => placeOf(each) < after);
@@ -112,10 +110,7 @@ function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passk
   return `${created_at} ${passkey_id}`;
 }
 
-/**
- * Deletes one of the caller's passkeys. No later login succeeds with it. Faults: not_found, missing_api_key (the
- * session ended).
- */
+/** Deletes one of the caller's passkeys. Faults: not_found, missing_api_key (the session ended). */
 export async function deletePasskey(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
   caller: Caller,
@@ -124,8 +119,7 @@ export async function deletePasskey(
   const { org_id, user_id, session_id } = personCalling(caller);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
-    // Lock the person first, like a login. Then lock the head, so that a concurrent registration of the same passkey
-    // waits.
+    // Lock order: the person, like a login, then the head, so that a concurrent registration of the same passkey waits.
     const person = await lockPerson(query, org_id, user_id);
     await withHead(query, org_id, async () => {
       if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
@@ -138,7 +132,6 @@ export async function deletePasskey(
   runtime.mails.wake();
 }
 
-/** Returns options for the browser to sign in with any of its passkeys for this service. */
 export async function beginPasskeyLogin(
   runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
   site: PasskeySite,
@@ -168,7 +161,6 @@ export async function finishPasskeyLogin(
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, passkey.org_id, passkey.user_id);
-    // Person or passkey was removed, or the passkey was used, after the check.
     if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
       throw new Fault("invalid_credentials");
     return beginSession(runtime, query, person, client);
@@ -189,7 +181,6 @@ async function answeredChallenge(
   return { challenge, subject: token.subject };
 }
 
-/** Returns the challenge named by a credential; null: no valid credential. */
 function challengeOf({ response }: Readonly<Record<string, unknown>>): string | null {
   const data = (response as { clientDataJSON?: unknown } | null | undefined)?.clientDataJSON;
   if (typeof data !== "string") return null;
@@ -201,7 +192,6 @@ function challengeOf({ response }: Readonly<Record<string, unknown>>): string | 
   }
 }
 
-/** Returns true if a credential names this person or nobody. */
 function claims({ response }: Readonly<Record<string, unknown>>, user_id: string): boolean {
   const handle = (response as { userHandle?: unknown }).userHandle;
   return handle == null || handle === Buffer.from(user_id).toString("base64url");

@@ -1,4 +1,3 @@
-/** Changes a password with the old one, or sets one with a mailed link. */
 import { limits, type Passkey, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -42,8 +41,8 @@ export async function forgotPassword(
 
 /**
  * Creates the link for a forgotten password in the caller's system transaction. Null: no such address, a link was
- * mailed within the last minute (unless this mail is sent `again` after a failure), or the password was changed after
- * the request. The limit exists because anyone may request a link for any address.
+ * mailed within the last minute (unless `again`: a retry after a failure), or the password was changed after the
+ * request.
  */
 export async function newPasswordLink(
   runtime: Pick<Runtime, "ids">,
@@ -65,7 +64,6 @@ export async function newPasswordLink(
   return token;
 }
 
-/** Lists the passkeys that a reset with this link would keep. Faults: not_found. */
 export async function listResetPasskeys(
   { db }: Pick<Runtime, "db">,
   token: string,
@@ -79,7 +77,6 @@ export async function listResetPasskeys(
   });
 }
 
-/** Deletes all passkeys of a person. The caller's transaction holds the person's row. */
 async function removePasskeys(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -100,7 +97,7 @@ export async function resetPassword(
   input: PasswordResetInput,
 ): Promise<void> {
   const token_sha256 = tokenHash(input.token);
-  // Check the link before the expensive hash of the password, because strangers can invent links.
+  // Check the link before the expensive hash, because strangers can invent links.
   const token = await runtime.db.system((query) => readToken(query, "password", token_sha256));
   const user_id = token?.subject["user_id"];
   const org_id = token?.org_id;
@@ -118,7 +115,7 @@ export async function resetPassword(
 }
 
 /**
- * Changes the password, ends all sessions of the person and begins a new one. Five wrong current passwords end the
+ * Changes the password and replaces all sessions of the person by a new one. Five wrong current passwords end the
  * session. Faults: invalid_credentials, missing_api_key (the session ended), overloaded.
  */
 export async function changePassword(
@@ -157,7 +154,6 @@ export async function provenPassword(
   if (right && hash !== null) return hash;
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    // An earlier guess ended the session, so even the right password is refused.
     if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
     await countWrong(runtime, query, person, session_id);
   });
@@ -165,8 +161,8 @@ export async function provenPassword(
 }
 
 /**
- * Refuses to add a way to sign in (authenticator, passkey) in an old session without the password, because a thief of
- * the cookie could keep access. `proven`: the hash from `provenPassword`. Faults: forbidden (too old, and no password),
+ * Refuses to add a way to sign in (authenticator, passkey) in an old session without the password, because the cookie
+ * may be stolen. `proven`: the hash from `provenPassword`. Faults: forbidden (too old, and no password),
  * invalid_credentials (changed meanwhile), missing_api_key (the session ended).
  */
 export async function requireOwner(

@@ -26,7 +26,6 @@ import { shownAbsence } from "./voting/absence.ts";
 
 const isPerson = idPlace("user");
 
-/** Lists people, newest first. Faults: invalid_request (cursor). */
 export async function listPeople(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -54,7 +53,7 @@ export async function listPeople(
 
 /**
  * Changes a person's role and ends the person's sessions. If the new role has fewer rights, `made` keeps or revokes
- * each thing that the person made. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
+ * what the person made. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
  * refuseEnded.
  */
 export async function changeRole(
@@ -88,11 +87,10 @@ export async function changeRole(
 }
 
 /**
- * Removes a person: sessions, links, passkeys and invitations to the address end. The address is free for any
- * organization, but the organization's provider cannot bring the person back. `made` keeps or revokes each thing that
- * the person made. Votes and overrides stay, but approvals of pending reviews stop counting
- * (docs/reference/reviews.md). Assigned reviews stay assigned. Faults: not_found, state_conflict (the last admin, or
- * those of settleMade), those of refuseEnded.
+ * Removes a person: sessions, links, passkeys and invitations to the address end. The organization's provider cannot
+ * bring the person back. `made` keeps or revokes what the person made. Votes and overrides stay, but approvals of
+ * pending reviews stop counting (docs/reference/reviews.md). Assigned reviews stay assigned. Faults: not_found,
+ * state_conflict (the last admin, or those of settleMade), those of refuseEnded.
  */
 export async function removePerson(
   runtime: Recording & Pick<Runtime, "log">,
@@ -134,7 +132,6 @@ export async function changeProfile(runtime: Recording, caller: Caller, { notify
   });
 }
 
-/** Switches mails about new escalations on or off. `caller` null: by the link in such a mail. */
 async function setNotify(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -158,7 +155,6 @@ function lastAdmin(): Fault {
   return faultAt("state_conflict", "", "last_admin", message);
 }
 
-/** Returns the reusable token of the link that stops a person's mails. */
 export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: string, user_id: string): string {
   return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
 }

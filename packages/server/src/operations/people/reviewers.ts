@@ -18,8 +18,8 @@ import { judgeOwnReview } from "./own-review.ts";
 
 /**
  * Refuses reviewers who could never decide: unknown ids, roles below reviewer, revoked or expired keys, and the
- * submitter, if given. `path`: the list's place in the body. Returns the named people (several keys may be one person);
- * null: a role or nobody is named. Faults: invalid_request naming each.
+ * submitter. `path`: the list's place in the body. Returns the named people; null: a role or nobody is named. Faults:
+ * invalid_request naming each.
  */
 export async function refuseUnfitReviewers(
   query: Query,
@@ -47,16 +47,13 @@ export async function refuseUnfitReviewers(
     if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
     const identity = await identityOf(query, org_id, lineage_id);
     if (submitter !== null && (await judgeOwnReview(query, org_id, identity, submitter)).kind === "refused")
-      return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
+      return { code: "not_allowed", message: "The submitter of the action cannot decide it." };
     people.add(identity.person);
     return null;
   }
 }
 
-/**
- * Returns who may vote, by the demands of the rules that hold the action. Reads people only if demands differ and name
- * users.
- */
+/** Returns who may vote. Reads people only if the demands of rules differ and name users. */
 export async function readElectorate(
   db: Pick<Db, "tenant">,
   org_id: string,
@@ -66,7 +63,6 @@ export async function readElectorate(
   return db.tenant(org_id, (query) => electorateIn(query, org_id, demands));
 }
 
-/** Does the same as `readElectorate` in a given transaction. */
 export async function electorateIn(
   query: Query,
   org_id: string,
@@ -80,9 +76,7 @@ export async function electorateIn(
   return electorateOf(demands, known);
 }
 
-/**
- * Returns at most 1,000 people of these reviewers who may decide now, including people who submit with their own keys.
- */
+/** Returns at most 1,000 people of these reviewers who may decide now, including people who submit with own keys. */
 export function ableAmong(query: Query, org_id: string, reviewers: readonly Reviewer[]): Promise<string[]> {
   const ids = reviewers.flatMap(({ type, id }) => (type === "user" ? [id] : []));
   const named = reviewers.flatMap(({ type, id }) => (type === "role" ? [id as Role] : []));
@@ -91,7 +85,7 @@ export function ableAmong(query: Query, org_id: string, reviewers: readonly Revi
   return readAble(query, org_id, roles, ids);
 }
 
-/** Returns true if the caller is one of these reviewers: by person, by role, or by any rotation of a key. */
+/** Returns true if the caller is one of these reviewers: by person, role, or any rotation of a key. */
 export async function isReviewer(
   query: Query,
   reviewers: readonly Reviewer[],
@@ -103,14 +97,11 @@ export async function isReviewer(
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
 }
 
-/**
- * A demand that an approval does not meet. `few`: its quorum is too large. Else the caller is not one of its reviewers.
- */
+/** A demand that an approval does not meet. `few`: its quorum is too large. Else: the caller is no reviewer of it. */
 export interface UnmetDemand extends ReviewDemand {
   readonly few: boolean;
 }
 
-/** Returns the demands that this caller's approval cannot meet if the action takes `approvals` approvals. */
 export async function unmetDemands(
   query: Query,
   demands: readonly ReviewDemand[],

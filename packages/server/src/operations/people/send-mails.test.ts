@@ -35,7 +35,6 @@ const signup = (email: string) =>
   call(node.url, "POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password: "long enough" } });
 const waiting = async () =>
   (await database.db.query("select kind, sealed from mails")) as { kind: string; sealed: string }[];
-/** Advances the time of node and mails. The node's own loop also sends mails, so tests check only the final state. */
 const pass = async (seconds: number) => {
   offset_us += seconds * 1_000_000;
   await database.db.query("update mails set due_at = due_at - make_interval(secs => $1::integer)", [seconds]);
@@ -43,33 +42,31 @@ const pass = async (seconds: number) => {
   return sent.length;
 };
 
-test("a mail that a server refuses is tried again later and sent once; its links are sealed meanwhile", async () => {
+test("a refused mail is retried and sent once; its links are sealed meanwhile", async () => {
   expect((await signup("first@example.com")).status).toBe(202);
   await expect.poll(() => asked).toBe(1);
   const [row] = await waiting();
   expect(row).toMatchObject({ kind: "signup" });
   expect(row?.sealed).not.toContain("first@example.com");
   refusing = false;
-  // At least once: on a slow machine a lease may expire, and the mail is sent twice.
   await expect.poll(() => pass(10)).toBeGreaterThanOrEqual(1);
   await expect.poll(async () => (await waiting()).length).toBe(0);
   const all = sent.length;
   expect(await pass(86_400)).toBe(all);
 });
 
-test("a mail taken by a node that died is sent by another, after its lease", async () => {
+test("a mail claimed by a dead node is sent by another after its lease", async () => {
   refusing = true;
   const before = sent.length;
   await signup("second@example.com");
   await expect.poll(async () => (await waiting()).length).toBe(1);
-  // A node dies right after claiming the mail.
   await database.db.query("update mails set due_at = now()");
   await database.db.system((query) => claimMails(query, 120, 10, []));
   refusing = false;
   await expect.poll(() => pass(130)).toBeGreaterThan(before);
 });
 
-test("a mail that nobody takes is given up", async () => {
+test("a mail that no server accepts is dropped", async () => {
   refusing = true;
   await signup("third@example.com");
   const left = async () => {
@@ -81,7 +78,7 @@ test("a mail that nobody takes is given up", async () => {
   expect(await node.metrics.text()).toContain('countersign_mail_attempts_total{outcome="given_up"} 1');
 });
 
-test("a mail that waited is sent to nobody who was removed or wants none any more, nor a link that was withdrawn", async () => {
+test("a delayed mail is not sent to removed or unsubscribed people, nor with a withdrawn link", async () => {
   refusing = false;
   const { org_id } = await testOrganization(database.db);
   const created_at = formatTimestampUs(clock.now_us());
@@ -109,7 +106,7 @@ test("a mail that waited is sent to nobody who was removed or wants none any mor
   expect(told.filter((name) => sent.some(({ to }) => to === `${name}@example.com`))).toEqual(["stays", "stands"]);
 });
 
-test("an address gets three invitation mails a minute, whoever sends them; then the newest of each that still stands", async () => {
+test("an address gets three invitation mails a minute from all senders; then the newest valid one of each", async () => {
   refusing = false;
   const to = "everybodys-guest@example.com";
   const hosts = [await testOrganization(database.db), await testOrganization(database.db)];
@@ -120,7 +117,6 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
       body: { email: n % 3 ? to : to.toUpperCase(), role: "reviewer" },
     });
   const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
-  // One by one, because an invitation replaced earlier is never mailed.
   for (let n = 0; n < 8; n++) {
     const before = { got: got(), put_off: await putOff() };
     expect((await invite(n)).status).toBe(201);
@@ -142,7 +138,7 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
   expect(stand).toHaveLength(2);
 });
 
-test("an address gets three signup mails a minute, whoever asks and whether or not it is known; what waits long is dropped", async () => {
+test("an address gets three signup mails a minute, known or not; mails that wait long are dropped", async () => {
   refusing = false;
   await database.db.query("delete from mails");
   const { org_id } = await testOrganization(database.db);
@@ -156,7 +152,6 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   } as const;
   await database.db.system((query) => insertPerson(query, { ...known, created_at: at }));
   for (const to of ["known@example.com", "unknown@example.com"]) {
-    // Avoids the separate limit per client address.
     offset_us += 61_000_000;
     const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
     for (let n = 0; n < 5; n++) {
@@ -179,13 +174,11 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   expect(sent.filter((mail) => mail.to === to)).toHaveLength(3);
 });
 
-/** Returns the number of mails that were put off. */
 async function putOff(): Promise<number> {
   const rows = await database.db.query("select from mails where due_at > now() + interval '1 second' and attempts = 0");
   return rows.length;
 }
 
-/** A mail server that never answers. */
 const hanging = (asked: string[], by: string) => ({
   send: (_mail: Mail, stop?: AbortSignal) => {
     asked.push(by);
@@ -193,12 +186,11 @@ const hanging = (asked: string[], by: string) => ({
   },
 });
 
-/** Stops nodes without time for mails under way. */
 const impatient: Timers = {
   after: (wait_ms, run) => timers.after(wait_ms === sending_ms_max ? 0 : wait_ms, run),
 };
 
-test("a node that stops waits for no mail server that hangs: the mail is put off", async () => {
+test("a stopping node does not wait for a hanging mail server: the mail is put off", async () => {
   const under_way: string[] = [];
   await database.db.query("delete from mails");
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
@@ -211,13 +203,12 @@ test("a node that stops waits for no mail server that hangs: the mail is put off
   expect(await waiting()).toMatchObject([{ kind: "signup" }]);
 });
 
-test("a stop counts as no attempt: a mail is not given up by one that breaks its last attempt off", async () => {
+test("an attempt aborted by a stop does not count, even if it was the last", async () => {
   await database.db.query("delete from mails");
   const under_way: string[] = [];
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
   await database.db.system(async (query) => {
     await writeMail(stopping.runtime, query, "account", { to: "last@example.com", change: "password_changed" });
-    // Six failures.
     await query("update mails set attempts = 6", []);
   });
   stopping.runtime.mails.wake();
@@ -226,7 +217,7 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
   expect(await database.db.query("select kind, attempts from mails")).toEqual([{ kind: "account", attempts: 6 }]);
 });
 
-test("a mail that one node is sending is sent by no other, whatever their clocks say", async () => {
+test("no other node sends a mail that one node is sending, whatever their clocks say", async () => {
   await database.db.query("delete from mails");
   const under_way: string[] = [];
   const off = (minutes: number): Clock => ({ now_us: () => (Date.now() + minutes * 60_000) * 1000 });

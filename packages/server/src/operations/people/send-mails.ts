@@ -36,8 +36,8 @@ const lease_seconds = 120;
 const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
 
 /**
- * Sends due mails; true: there may be more. A mail is sent at least once: if the node dies before it stores the result,
- * the mail is sent again. `stop` aborts running attempts and puts them off.
+ * Sends due mails; true: there may be more. At least once: a node that dies before it stores the result leaves the mail
+ * to be sent again. `stop` aborts running attempts and puts them off.
  */
 export async function sendMails(runtime: MailSending, stop?: AbortSignal): Promise<boolean> {
   const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waitedFor));
@@ -63,7 +63,7 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
     runtime.log.info({ mail_id, kind }, "mail dealt with");
   } catch (error) {
     if (stop?.aborted) {
-      // The stop aborted the attempt, so it does not count. It may have been the last one.
+      // An aborted attempt does not count. It may have been the last one.
       runtime.metrics.mailed("put_off");
       runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: waits_seconds[0] }, "mail not sent");
       await runtime.db.system((query) => putOffMail(query, mail_id, waits_seconds[0]));
@@ -82,9 +82,8 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
 }
 
 /**
- * Returns how long to wait before mailing an address; 0: send now. Limits mails because anyone who may invite, or sign
- * up, can name any address repeatedly. Each kind counts separately, so signups in somebody's name do not delay
- * invitations.
+ * Returns how long to wait before mailing an address; 0: send now. Anyone who may invite or sign up can name any
+ * address repeatedly. Each kind counts separately, so signups do not delay invitations.
  */
 async function secondsToWait(
   { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
@@ -98,7 +97,6 @@ async function secondsToWait(
   return taken.allowed ? 0 : taken.retry_after;
 }
 
-/** Returns the mail; null: it is no longer to be sent. */
 async function mailOf(
   runtime: Pick<Runtime, "ids" | "settings" | "sealer">,
   query: Query,
@@ -122,7 +120,6 @@ async function mailOf(
     }
     case "invitation": {
       const invitation = content as MailContents["invitation"];
-      // Withdrawn meanwhile.
       if ((await readToken(query, "invitation", tokenHash(invitation.token))) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
     }
@@ -149,7 +146,6 @@ async function mailOf(
     case "escalations": {
       const told = content as MailContents["escalations"];
       const person = await readPerson(query, told.org_id, told.user_id);
-      // Removed or unsubscribed meanwhile.
       if (person?.notify !== true) return null;
       const token = unsubscribeToken(runtime, told.org_id, told.user_id);
       return {

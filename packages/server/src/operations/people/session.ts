@@ -1,4 +1,3 @@
-/** Begins, reads and ends sessions. The gate reads the session at every request. An ended session stays ended. */
 import { limits, type OpenSession, type Session } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -26,13 +25,11 @@ const token_chars = 43;
 const isSession = idPlace("session");
 const seen_every_seconds = 60;
 
-/** The client of a session, shown to its owner. */
 export interface Client {
   readonly ip: string | null;
   readonly user_agent: string | null;
 }
 
-/** A new session, and the text of its cookie, which is stored nowhere. */
 export interface Begun {
   readonly session: Session;
   readonly token: string;
@@ -92,7 +89,6 @@ export async function beginSession(
   return { session: { session_id, org_id, user, mfa_required: mfa_pending, expires_at }, token, lifetime_seconds };
 }
 
-/** Returns the session of a cookie; undefined: none, or ended. System scope. */
 export async function findSession(query: Query, token: string): Promise<PresentedSession | undefined> {
   const session = await readSession(query, tokenHash(token));
   if (session === undefined || session.over) return undefined;
@@ -100,7 +96,6 @@ export async function findSession(query: Query, token: string): Promise<Presente
   return session;
 }
 
-/** Returns the session of a cookie, as its owner sees it. Faults: missing_api_key (no session). */
 export async function getSession(runtime: Pick<Runtime, "db">, token: string | null): Promise<Session> {
   if (token === null) throw noSession();
   return runtime.db.system(async (query) => {
@@ -112,20 +107,17 @@ export async function getSession(runtime: Pick<Runtime, "db">, token: string | n
   });
 }
 
-/** Returns the fault for a missing, ended or waiting session. An API key would not help. */
 export function noSession(): Fault {
   const message = "Nobody is signed in: there is no session, it is over, or it waits for its second factor.";
   return faultAt("missing_api_key", "", "no_session", message);
 }
 
-/** Returns the ids of a signed-in caller. Faults: forbidden (keys, open mode). */
 export function personCalling(caller: Caller): { org_id: string; user_id: string; session_id: string } {
   const { org_id, user_id, session_id } = caller;
   if (user_id === null || session_id === null) throw new Fault("forbidden");
   return { org_id, user_id, session_id };
 }
 
-/** Lists the caller's sessions, newest first. Faults: invalid_request (cursor). */
 export async function listSessions(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -139,8 +131,8 @@ export async function listSessions(
 }
 
 /**
- * Ends sessions in the caller's system transaction. After the commit they are refused on every node, and no decision is
- * committed under them. Returns the number of ended sessions.
+ * Ends sessions in the caller's system transaction. After the commit, all nodes refuse them, and no decision is
+ * committed under them. Returns their number.
  */
 export async function endSessions(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -165,9 +157,8 @@ export async function endSessions(
 }
 
 /**
- * Counts a wrong code or password of a session. Runs in the caller's system transaction, which holds the person's row.
- * After `session_mfa_failures_max` the session ends, so that a thief cannot keep guessing. Throw the fault after the
- * commit, so that the count stays.
+ * Counts a wrong code or password in the caller's system transaction, which holds the person's row. After
+ * `session_mfa_failures_max` the session ends, so that a thief cannot keep guessing. Throw the fault after the commit.
  */
 export async function countWrong(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -195,8 +186,8 @@ export async function requireStanding(
 }
 
 /**
- * Ends all sessions of a person and begins a new one. Runs in the caller's system transaction, which holds the person's
- * row. Faults: missing_api_key (the current session ended; none begins).
+ * Replaces all sessions of a person by a new one, in the caller's system transaction, which holds the person's row.
+ * Faults: missing_api_key (the current session ended).
  */
 export async function replaceSessions(
   runtime: Pick<Runtime, "clock" | "ids">,

@@ -11,8 +11,8 @@ import { writeMail } from "./mail.ts";
 import { newToken, tokenHash } from "./session.ts";
 
 /**
- * Mails a link that creates the organization and its first admin. Does and answers the same if the address has an
- * account; only the mail tells its owner. Faults: overloaded.
+ * Mails a link that creates the organization and its first admin. Answers the same if the address has an account; only
+ * the mail differs. Faults: overloaded.
  */
 export async function signUp(
   runtime: Pick<Runtime, "db" | "ids" | "sealer" | "passwords" | "mails">,
@@ -29,10 +29,10 @@ export async function signUp(
 }
 
 /**
- * Creates the organization of a signup, with a default membrane in shadow, and its first admin. A link works once.
- * Requires link and password, because anyone may sign up with any address: the link proves the address, the password
- * the requester. Faults: not_found (link unknown, used or expired, or the address has an account), invalid_credentials
- * (not the signup's password; the link stays valid), rate_limit_exceeded (tries per link), overloaded.
+ * Creates the organization of a signup, with a default membrane in shadow, and its first admin. Requires link and
+ * password: the link proves the address, the password the requester. Faults: not_found (link unknown, used or expired,
+ * or the address has an account), invalid_credentials (not the signup's password; the link stays valid),
+ * rate_limit_exceeded (tries per link), overloaded.
  */
 export async function verifyEmail(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords" | "rateWindows">,
@@ -64,7 +64,7 @@ export async function verifyEmail(
   });
 }
 
-/** Limits tries per link, so that a reader of the mail cannot guess the password faster than at a login. */
+/** Limits tries per link, so that a reader of the mail cannot guess the password. */
 async function refuseGuessing(
   { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
   token_sha256: string,
@@ -75,7 +75,6 @@ async function refuseGuessing(
   if (!allowed) throw rateLimitFault(retry_after);
 }
 
-/** Returns the same fault for every invalid link. */
 export function linkFault(): Fault {
   const message = "This link was used already or is too old: ask for a new one.";
   return faultAt("not_found", "/token", "link_over", message);

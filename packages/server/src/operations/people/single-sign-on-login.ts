@@ -1,4 +1,3 @@
-/** Signs people in at an organization's own OpenID provider. */
 import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
 import { equalInConstantTime, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -21,9 +20,7 @@ import { inviteArrived } from "./invitations.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
-/** State between begin and finish; stored sealed. */
 interface Started extends OpenIdLogin {
-  /** SHA-256 of the browser's cookie, hex. */
   readonly browser: string;
   readonly issuer: string;
   readonly client_id: string;
@@ -58,19 +55,14 @@ export async function beginSingleSignOn(
   return { location: answer.location, state_sha256, browser };
 }
 
-/** The result of a provider's claim. */
-type Arrival =
-  | { readonly person: Person }
-  /** No person yet; an invitation was mailed. */
-  | { readonly invited: string }
-  | { readonly other: DomainClaim };
+type Arrival = { readonly person: Person } | { readonly invited: string } | { readonly other: DomainClaim };
 
 /**
  * Begins a session for the person whom the provider confirms, found by account or address. Others are invited, because
  * only the owner of a mailbox may join. A second factor is still required. `browserOf` reads the cookie of a login.
  * Faults: invalid_credentials (another browser or organization, expired, used, refused by the provider), forbidden (no
- * acceptable address, a removed person, or just invited), already_exists (a person of another organization, whose
- * admins get a mail; or the maximum of people or invitations), unavailable.
+ * acceptable address, a removed person, or just invited), already_exists (a person of another organization, or the
+ * maximum of people or invitations), unavailable.
  */
 export async function finishSingleSignOn(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings" | "mails">,
@@ -87,7 +79,7 @@ export async function finishSingleSignOn(
     if (vouched.failed === "unreachable") throw unavailable(vouched);
     throw notThrough(vouched.text);
   }
-  if (!subjectPattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
+  if (!subjectPattern.test(vouched.subject)) throw refused("The provider's subject for this account (sub) is invalid.");
   const arrived = await runtime.db.system(async (query) => {
     const arrival = await arrivalOf(runtime, query, row, vouched);
     if (!("person" in arrival)) return arrival;
@@ -110,7 +102,6 @@ async function findProvider(
   return found === undefined || others.length > 0 ? undefined : readSingleSignOn(query, found);
 }
 
-/** Uses up a started login, even if it failed. Faults: invalid_credentials. */
 async function takeStarted(
   runtime: Pick<Runtime, "db" | "sealer">,
   org_id: string,
@@ -129,26 +120,23 @@ async function takeStarted(
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
-  // The provider was replaced meanwhile, so its answer no longer counts.
   if (!same || !sameClient(row, started)) throw notThrough();
   return { row, started };
 }
 
-/** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
 const subjectPattern = /^[\x20-\x7e]{1,255}$/;
 /** ASCII only, because lower case can merge different Unicode addresses (the Kelvin sign becomes k). */
 const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
 
-/** Returns an address that the provider verified, in one of the domains. Faults: forbidden. */
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
   if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
-    throw refused("The provider tells no e-mail address that could be used here.");
+    throw refused("The provider sent no valid e-mail address.");
   if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
   if (!email_domains.includes(emailDomain(email))) throw refused("Addresses of this domain may not sign in here.");
   return email;
 }
 
-/** Finds the person under the head's lock, or invites the address. Two concurrent first logins send one mail. */
+/** Finds the person under the head's lock, or invites the address, so that concurrent first logins send one mail. */
 async function arrivalOf(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
@@ -161,7 +149,6 @@ async function arrivalOf(
   let arrival: Arrival | undefined;
   await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
   await withHead(query, org_id, async () => {
-    // Read again, because it may have changed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
     if (row === undefined || !sameClient(row, asked)) throw notThrough();
     const { issuer, default_role: role } = row;
@@ -194,7 +181,7 @@ async function arrivalOf(
   return arrival;
 }
 
-/** Locks the probable person, because people are locked before the head. The person is checked again under the head. */
+/** Locks the probable person, because people are locked before the head. `arrivalOf` checks again under the head. */
 async function lockVouchedFor(
   query: Query,
   { org_id, issuer }: StoredSingleSignOn,
@@ -203,7 +190,6 @@ async function lockVouchedFor(
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
   if (known !== undefined && (await lockPerson(query, org_id, known)) !== undefined) return;
-  // No person by account: try the address, as after a new invitation.
   const found = await findPerson(query, email);
   if (found !== undefined) await lockPerson(query, org_id, found.user_id);
 }
@@ -219,11 +205,10 @@ export function startedContext(state_sha256: string): string {
 }
 
 function noProvider(): Fault {
-  const message = "It is set up by no organization, or by more than one.";
+  const message = "No organization, or more than one, has set up single sign-on for it.";
   return faultAt("not_found", "", "no_provider", message);
 }
 
-/** Fault of a failed login. */
 function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
   return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
 }
@@ -233,7 +218,7 @@ function refused(message: string): Fault {
 }
 
 function elsewhere(): Fault {
-  const message = "This address is that of a person of another organization.";
+  const message = "This address belongs to a person of another organization.";
   return faultAt("already_exists", "", "address_taken", message);
 }
 

@@ -1,4 +1,3 @@
-/** Sets up, reads and removes an organization's own OpenID provider. */
 import type { ProblemCode, SingleSignOn, SingleSignOnInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { OpenIdProvider } from "../../sign-in-ports.ts";
@@ -19,14 +18,13 @@ import { type DomainChecking, refuseUnproven, tellConflict } from "./domain-proo
 import { newToken } from "./session.ts";
 
 /**
- * Returns the provider's redirect address, different for each organization, so that one provider's code never reaches
- * another: an organization's admin may run the provider. Source: RFC 9700, section 4.4.2.
+ * Returns the redirect address, different for each organization, so that one provider's code never reaches another.
+ * Source: RFC 9700, section 4.4.2.
  */
 export function redirectUri({ settings }: Pick<Runtime, "settings">, org_id: string): string {
   return `${settings.public_url()}/sso/callback/${org_id}`;
 }
 
-/** Returns the provider with its secret. */
 export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingleSignOn): OpenIdProvider {
   const { org_id, issuer, client_id, secret_sealed } = row;
   return { issuer, client_id, client_secret: sealer.open(secret_sealed, clientSecretContext(org_id)) };
@@ -34,7 +32,7 @@ export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingl
 
 /**
  * Replaces the provider. A secret is sent only to the issuer for which it was given. Faults: invalid_request (an
- * unreadable issuer, a missing secret), state_conflict (an unproven domain, or one where another organization has
+ * unreadable issuer, a missing secret), state_conflict (a domain that is unproven, or where another organization has
  * people or an invitation).
  */
 export async function putSingleSignOn(
@@ -78,7 +76,6 @@ export async function putSingleSignOn(
   return shown(runtime, row);
 }
 
-/** Returns the provider without its secret. Faults: not_found. */
 export async function getSingleSignOn(
   runtime: Pick<Runtime, "db" | "settings">,
   { org_id }: Pick<Caller, "org_id">,
@@ -109,7 +106,6 @@ async function acceptedIssuer({ httpOut }: Pick<Runtime, "httpOut">, given: stri
   return verdict.href;
 }
 
-/** Checks that a login could begin at the provider. */
 async function tryProvider(
   runtime: Pick<Runtime, "ids" | "settings" | "openId">,
   org_id: string,
@@ -133,7 +129,7 @@ export function clientSecretContext(org_id: string): string {
 }
 
 function domainTaken({ domain }: DomainClaim): Fault {
-  const message = `Another organization has people or an open invitation under ${domain}. Its admins were told by mail.`;
+  const message = `Another organization has people or an open invitation under ${domain}. Its admins got a mail.`;
   return faultAt("state_conflict", "/email_domains", "domain_taken", message);
 }
 

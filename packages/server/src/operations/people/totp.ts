@@ -1,4 +1,3 @@
-/** Handles the second factor: TOTP (RFC 6238) with recovery codes. A code is valid once, on all nodes. */
 import { limits, type PasswordProof, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
@@ -32,9 +31,7 @@ import {
 
 type FactorChange = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">;
 
-/** 119 bits; 32 base32 characters, as authenticators expect. */
 const seed_chars = 20;
-/** 59 bits. Guessing is hopeless with five tries per login. */
 const recovery_code_chars = 10;
 
 export function totpContext({ org_id, user_id }: Pick<Person, "org_id" | "user_id">): string {
@@ -56,14 +53,13 @@ export function isTotp(code: string): boolean {
   return /^\d{6}$/.test(plainCode(code));
 }
 
-/** Removes spaces and dashes, which people type or leave out. */
 function plainCode(code: string): string {
   return code.replaceAll(/[\s-]/g, "");
 }
 
 /**
- * Uses up a TOTP or recovery code in the caller's transaction. Codes of the neighbouring periods are valid, because
- * clocks differ. False: the code is wrong or was used.
+ * Uses up a TOTP or recovery code in the caller's transaction; false: wrong or used. Codes of the neighbouring periods
+ * are valid, because clocks differ.
  */
 export async function useSecondFactor(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
@@ -115,7 +111,7 @@ export async function enrolTotp(
 }
 
 /**
- * Switches the second factor on, returns recovery codes, ends all sessions of the person and begins a new one, because
+ * Switches the second factor on, returns recovery codes, and replaces all sessions of the person by a new one, because
  * the old cookie may be stolen. Faults: state_conflict (already on, or no seed), invalid_credentials, missing_api_key
  * (the session ended).
  */
@@ -157,7 +153,6 @@ export function replaceRecoveryCodes(runtime: FactorChange, caller: Caller, code
   );
 }
 
-/** Runs `work` after a valid code. Five wrong ones end the session. */
 async function withSecondFactor<T>(
   runtime: FactorChange,
   caller: Caller,
@@ -194,7 +189,6 @@ async function newRecoveryCodes(
   return { recovery_codes };
 }
 
-/** Records the change in the audit trail and mails the person. */
 async function tellChange(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,

@@ -43,9 +43,8 @@ export async function replacePolicy(
 }
 
 /**
- * Activates the newest version, in shadow or live, in place of the earlier one. Every later commit, on every node, uses
- * it. Faults: not_found, policy_invalid (a failed test), state_conflict (retired, already in force like this, or newer
- * than the named version).
+ * Activates the newest version, in shadow or live, in place of the earlier one. Faults: not_found, policy_invalid (a
+ * failed test), state_conflict (retired, already in force like this, or newer than the named version).
  */
 export async function activatePolicy(
   runtime: Recording,
@@ -53,13 +52,11 @@ export async function activatePolicy(
   policy_id: string,
   input: ActivateInput,
 ): Promise<StoredPolicy> {
-  // Tests run before the lock, so that the organization does not wait. The hash identifies the tested version; a newer
-  // one is tested again.
+  // Tests run before the lock, so that the organization does not wait. The hash identifies the tested version.
   let green: string | null = null;
   const read = () => runtime.db.tenant(caller.org_id, (query) => readPolicy(query, caller.org_id, policy_id));
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const policy = await read();
-    // Reported below, under the lock: missing, retired or already in force.
     if (policy !== undefined && isToActivate(policy, input)) {
       await refuseRedTests(policy.document);
       green = policy.sha256;
@@ -67,10 +64,9 @@ export async function activatePolicy(
     const activated = await activate(runtime, caller, policy_id, input, green);
     if (activated !== null) return activated;
   }
-  throw conflict("The policy is being changed all the time.");
+  throw conflict("The policy changed during every attempt. Try again.");
 }
 
-/** Attempts if new versions appear between tests and lock. */
 const attempts_max = 5;
 
 function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: ActivateInput): boolean {
@@ -78,7 +74,6 @@ function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: 
   return !(policy.status === mode && policy.active_version === version);
 }
 
-/** Null: the newest version is not the tested one. */
 async function activate(
   runtime: Recording,
   caller: KnownCaller,

@@ -64,7 +64,6 @@ export async function createPolicy(
   });
 }
 
-/** Faults: already_exists (the name, or too many policies). Hold the head's lock. */
 export async function refuseTakenName(
   query: Query,
   org_id: string,

@@ -43,7 +43,6 @@ export function panelWarnings(
   });
 }
 
-/** Warns about the first membrane in which too few people can approve what the policy holds; null: there is none. */
 async function firstOutOfReach(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Checks documents of policies for saving, checking and activating. */
 import type { PolicyCheck, PolicyDiagnostic, PolicyInput } from "@countersign/contract";
 import {
   type CheckedPolicy,
@@ -18,23 +17,19 @@ import { inTurns } from "../shared/turns.ts";
 import { panelWarnings } from "./panel-warnings.ts";
 import type { Packs } from "./read-packs.ts";
 
-/** Checks the document of a body, with `tests` appended to its own. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
   const inside = policy["tests"];
-  // The check reports tests that are not a list.
   const asItIs = tests.length === 0 || (inside !== undefined && !Array.isArray(inside));
   const document = asItIs ? policy : { ...policy, tests: [...((inside as unknown[]) ?? []), ...tests] };
   return inTurns(checkPolicySteps(document));
 }
 
-/** Returns the document of a body. Faults: policy_invalid with every diagnostic. */
 export async function acceptedDocument(input: PolicyInput): Promise<PolicyDocument> {
   const { document, diagnostics } = await checkInput(input);
   if (document === null) throw invalid(diagnostics);
   return document;
 }
 
-/** Faults: policy_invalid with a diagnostic for each failed test. */
 export async function refuseRedTests(document: PolicyDocument): Promise<void> {
   const red = await redTests(document);
   if (red.length > 0) throw invalid(red);
@@ -47,10 +42,7 @@ export async function refuseLateTier(query: Query, org_id: string, document: Pol
   if (late?.refuses === true) throw invalid([late.diagnostic]);
 }
 
-/**
- * Checks a policy without saving. Includes failed tests, because they prevent activation. Also checks comparisons
- * against the membranes' tools, and panels against people and policies.
- */
+/** Checks a policy without saving, including its tests, the membranes' tools, and people and policies of panels. */
 export async function checkPolicyInput(
   { db }: Pick<Runtime, "db">,
   packs: Packs,
@@ -69,7 +61,6 @@ export async function checkPolicyInput(
   return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels] };
 }
 
-/** Returns a diagnostic for each failed test, with its place in the JSON document. */
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
   return redTestDiagnostics(await inTurns(policyTestSteps(document)), locateObject({ ...document }));
 }

@@ -4,7 +4,6 @@ import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts
 
 export type Packs = ReadonlyMap<string, ParsedPack>;
 
-/** Lists packs by name. Faults: invalid_request (cursor). */
 export function listPacks(
   packs: Packs,
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string },

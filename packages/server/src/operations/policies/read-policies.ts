@@ -33,7 +33,6 @@ export async function listPolicies(
   return { policies: await withReach(db, org_id, rows), next_cursor };
 }
 
-/** Returns a policy with its newest version. Faults: not_found. */
 export async function getPolicy(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -45,7 +44,6 @@ export async function getPolicy(
   return shown;
 }
 
-/** Adds to each live policy why too few people can decide what it holds. */
 async function withReach(
   db: Pick<Runtime, "db">["db"],
   org_id: string,
@@ -60,7 +58,6 @@ async function withReach(
   });
 }
 
-/** Lists a policy's versions, newest first. Faults: not_found, invalid_request (cursor). */
 export async function listPolicyVersions(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,

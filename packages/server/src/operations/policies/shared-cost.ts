@@ -1,4 +1,3 @@
-/** Checks the joint cost of policies that match one action, because they share one budget. */
 import type { MembraneChange, PolicyDiagnostic } from "@countersign/contract";
 import {
   type CostlyPolicy,
@@ -21,8 +20,8 @@ import type { Packs } from "./read-packs.ts";
 const costs = new LRUCache<string, number>({ max: 20_000 });
 
 /**
- * Warns if an activated policy and others that match the same action can exhaust the budget of one decision. Live
- * policies are checked with each membrane's packs; shadow policies have a separate budget.
+ * Warns if an activated policy and others that match the same action can exhaust the shared budget of one decision.
+ * Live policies are checked with each membrane's packs; shadow policies have a separate budget.
  */
 export async function sharedCostWarnings(
   { db }: Pick<Runtime, "db">,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AgentsWithFacts } from "./agents-with-facts.ts";
 
-test("the names are kept while the same agents have facts, and made again when others have", () => {
+test("the names are kept while the same agents have facts, and made again for others", () => {
   const agents = new AgentsWithFacts();
   const of = (...subjects: string[]) => agents.of("org_1", new Set(subjects));
   const first = of("org ", "agent a-1", "target [1]");

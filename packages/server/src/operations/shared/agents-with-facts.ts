@@ -2,22 +2,19 @@ import { type AgentNames, agentNames } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 
 interface Kept {
-  /** The input from which `names` was made. */
   subjects: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
   readonly names: AgentNames;
 }
 
-/** Approximate memory for the names of all organizations. */
 const bytes_max = 32 * 1_048_576;
-/** Approximate memory of an agent id. */
 const id_bytes = 512;
 
 const prefix = "agent ";
 
 /**
- * Caches per organization which agents have stored facts. A push makes a new state, but mostly for the same agents, so
- * the next state reuses the names.
+ * Caches which agents have stored facts. A push makes a new state, but mostly for the same agents, so the next state
+ * reuses the names.
  */
 export class AgentsWithFacts {
   readonly #kept = new LRUCache<string, Kept>({

@@ -1,8 +1,8 @@
 import { Fault, type FaultDetail } from "@countersign/core";
 
 /**
- * Runs all checks and reports their problems in one fault, in order. A check reports by throwing invalid_request; other
- * errors are rethrown at once. Faults: invalid_request.
+ * Runs all checks and reports their problems in one fault, in order. Other errors than invalid_request are rethrown at
+ * once. Faults: invalid_request.
  */
 export async function refuseAllProblems(checks: readonly (() => void | Promise<void>)[]): Promise<void> {
   const details: FaultDetail[] = [];

@@ -32,7 +32,6 @@ export function membraneRefusal({ bindings }: Bound, membrane_id: string | null,
   return refusal(path, message);
 }
 
-/** Refuses an action of an agent or membrane to which the key is not bound. Faults: forbidden. */
 export async function demandBoundAction(
   query: Query,
   caller: Bound & Pick<Caller, "org_id">,

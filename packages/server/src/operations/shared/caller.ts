@@ -1,4 +1,3 @@
-/** The caller as established by the gate from a key, a session or open mode. Source: spec §5. */
 import { type Actor, idPrefixes, type Role } from "@countersign/contract";
 import type { Bindings } from "@countersign/core";
 
@@ -30,7 +29,6 @@ export interface Caller {
 }
 
 export interface Callers {
-  /** Reads the caller from the database. Faults: invalid_api_key, expired_api_key. */
   reload(caller: Caller): Promise<Caller>;
   /** Writes which keys of the organization (null: of all) this node has seen. Happens anyway within 15 seconds. */
   writeUses(org_id: string | null): Promise<void>;

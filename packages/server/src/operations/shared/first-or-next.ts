@@ -1,10 +1,9 @@
-/** Reads pages of a list: the first from the primary, others possibly from a replica. */
 import type { Db, Query } from "../../ports.ts";
 import { readAuditSeq } from "../../store/organizations/heads.ts";
 
 /**
- * Reads a page. The first comes from the primary, so that it shows the reader's own changes. `seq` is the newest audit
- * record after that. A replica that has it shows nothing older than the first page.
+ * Reads the first page from the primary, so that it shows the reader's own changes, and others from a replica. `seq` is
+ * the newest audit record of the first page; a replica that has it shows nothing older.
  */
 export async function readFirstOrNext<T>(
   db: Pick<Db, "tenant" | "reading">,

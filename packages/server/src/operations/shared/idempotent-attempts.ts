@@ -6,8 +6,7 @@ import { type Attempt, untilFresh } from "./stale.ts";
 
 /**
  * Runs `work` in one transaction under the Idempotency-Key of `terms`. While it is stale, reloads key and rules and
- * repeats the transaction. Faults: idempotency_conflict, unavailable (stale in every attempt), the 401 faults, and
- * those of `work`.
+ * repeats. Faults: idempotency_conflict, unavailable, the 401 faults, and those of `work`.
  */
 export async function idempotentAttempts<T>(
   runtime: Pick<Runtime, "db" | "clock" | "callers" | "orgStates">,

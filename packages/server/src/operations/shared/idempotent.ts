@@ -5,11 +5,9 @@ import { type OnceAnswer, once, readIdempotencyKey } from "../../store/rows/idem
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 
-/** The identity of a request, so that a repetition gets the first answer. */
 export interface IdempotencyTerms {
   readonly operation: string;
   readonly idempotency_key: string | undefined;
-  /** Parameters and body, compared as canonical JSON. */
   readonly request: unknown;
   /** Checks permission before any answer, including a replay. */
   readonly admit?: (query: Query) => Promise<void>;
@@ -21,16 +19,15 @@ export type IdempotencyOwner = Pick<Caller, "lineage_id" | "actor">;
 
 /**
  * Returns the name under which a caller's Idempotency-Keys for an operation are stored. Each chain of rotations and
- * each person has its own, so no answer reaches another caller, and a rotated key still replays. See
- * docs/decisions/0013.
+ * each person has its own, so no answer reaches another caller. See docs/decisions/0013.
  */
 export function ownedOperation(operation: string, { lineage_id, actor }: IdempotencyOwner): string {
   return `${operation} ${lineage_id ?? actor}`;
 }
 
 /**
- * Runs `work` once per key; without a key, once per call. `kept` returns the answer for repetitions, without secrets
- * that are shown once. Faults: idempotency_conflict, and those of `work`.
+ * Runs `work` once per key; without a key, once per call. `kept` returns the answer for repetitions, without one-time
+ * secrets. Faults: idempotency_conflict, and those of `work`.
  */
 export function idempotent<T>(
   runtime: Pick<Runtime, "db" | "clock">,

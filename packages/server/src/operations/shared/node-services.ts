@@ -1,4 +1,3 @@
-/** Interfaces of the node's services that operations share. Each capability's folder implements its own. */
 import type {
   BacktestProgress,
   ContextDocument,
@@ -31,7 +30,6 @@ export interface DecidingMembrane {
   readonly policySet: PolicySet;
 }
 
-/** The state that decides for one organization, as read under two epochs. */
 export interface OrgState {
   readonly policy_epoch: number;
   readonly context_epoch: number;
@@ -41,7 +39,6 @@ export interface OrgState {
   readonly overrides: boolean;
   /** False: no live grant. Each new grant raises the policy epoch. */
   readonly grants: boolean;
-  /** Each change raises the policy epoch. */
   readonly freezes: Freezes;
   /** The registered parents of agents. Each change raises the policy epoch. */
   readonly parents: Parents;
@@ -56,7 +53,6 @@ export interface OrgState {
    * lock.
    */
   isInForce(query: Query): Promise<boolean>;
-  /** Returns the pushed documents of these subjects, which have different scopes. */
   storedContext(subjects: readonly ContextSubject[]): Promise<readonly ContextFor[]>;
   /** Returns the agents with pushed documents. Null: none, or too many to list. */
   agentsWithFacts(): AgentNames | null;
@@ -71,7 +67,6 @@ export interface OrgStates {
   isOutdated(org_id: string, state: OrgState): Promise<boolean>;
 }
 
-/** Reads decisions for many requests with few statements. */
 export interface DecisionReads {
   /**
    * Returns the decision on one intent, or undefined. Includes everything committed before the call. Faults:
@@ -80,7 +75,6 @@ export interface DecisionReads {
   read(org_id: string, intent_id: string): Promise<StoredDecision | undefined>;
 }
 
-/** Waits for final decisions, for all requests of this node together. */
 export interface DecisionWaits {
   /**
    * Resolves when the intent is final, after `wait_ms`, when the client is `gone`, or when the service stops. Never
@@ -91,11 +85,10 @@ export interface DecisionWaits {
   stop(): void;
 }
 
-/** Notes for all nodes which reviews requests wait for. */
 export interface ReviewWaits {
   /**
-   * Notes that a request waits up to `seconds` for a review. Call the returned function when the request ends;
-   * `is_gone`: the client disconnected, so it will not ask again.
+   * Notes that a request waits up to `seconds`. Call the returned function when it ends; `is_gone`: the client
+   * disconnected, so it will not ask again.
    */
   begin(org_id: string, escalation_id: string, seconds: number): (is_gone: boolean) => void;
 }
@@ -103,16 +96,13 @@ export interface ReviewWaits {
 export interface DecisionLatencies {
   /** Counts a decision that was committed at `at_us`. `elapsed_us`: from the operation's start to the commit. */
   decided(org_id: string, at_us: number, elapsed_us: number): void;
-  /** Returns the figures of one organization. Null: no decision was counted. */
   of(org_id: string): Overview["latency"];
 }
 
 export interface FiguresKeeper {
   /** Hints that this organization made a decision. Without the hint it is counted some minutes later. */
   decided(org_id: string): void;
-  /** Returns how many audit entries are not counted yet, as far as this node knows. */
   behind(): number;
-  /** Makes one pass over the organizations with work. Calls `stopped` between pages. */
   pass(stopped: () => boolean): Promise<void>;
 }
 
@@ -126,13 +116,11 @@ export interface ClockWatch {
 }
 
 export interface ContextPauses {
-  /** Makes pushes of this organization wait until the returned function is called. */
   begin(org_id: string): () => void;
   /** Resolves when no decision of the organization needs a pause, after at most 1 s. */
   over(org_id: string): Promise<void>;
 }
 
-/** Facts from a context source, or why there are none. */
 export type Pulled =
   | { readonly document: ContextDocument; readonly received_us: number; readonly inexact: InexactFacts }
   | { readonly failed: PullFailure };
@@ -155,18 +143,15 @@ export interface ContextPulls {
   places(org_id: string): LimitFunction;
 }
 
-/** The content of a verified token. */
 export interface ProvedToken {
   /** `iss` of the token, or `spiffe://` and the trust domain. */
   readonly issuer: string;
   readonly agent_id: string;
-  /** The delegation chain: first the subject, last the current actor. */
   readonly chain: readonly string[];
   /** Further facts of `identity` from claims. A missing claim gives no fact. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** Hash of issuer and `jti`: 64 lower-case hex digits. Null: no `jti`. */
   readonly id_sha256: string | null;
-  /** Expiry with leeway, in microseconds. */
   readonly expires_us: number;
 }
 
@@ -182,7 +167,6 @@ export interface ReviewQueues {
   enter<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T>;
 }
 
-/** One backtest. Plain data, because it is sent to a thread. */
 export interface BacktestJob {
   readonly org_id: string;
   readonly filter: RecordedFilter;
@@ -190,7 +174,6 @@ export interface BacktestJob {
   readonly candidate: Candidate | null;
   /** True: the caller gets the values of stored and pulled facts. False: they are unknown. */
   readonly values: boolean;
-  /** Number of newest intents to replay. */
   readonly limit: number;
   /** Time of the request. Days after it do not count. */
   readonly asked_us: number;
@@ -201,7 +184,6 @@ interface BacktestHooks {
   readonly onProgress: (state: BacktestProgress["state"], evaluated: number, done: number) => void;
 }
 
-/** Runs backtests in another thread. */
 export interface Backtests {
   /**
    * Runs a job after earlier ones. Rejects if `signal` is aborted. Faults: overloaded (too many wait), unavailable (the

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { oneLook } from "./one-look.ts";
 
-/** A read and a timeout that the test ends. */
 function looked(past_late = false) {
   let looks = 0;
   let end: { resolve(value: number): void; reject(error: Error): void };
@@ -19,7 +18,7 @@ function looked(past_late = false) {
   return { look, looks: () => looks, end: () => end, late };
 }
 
-test("whoever asks while a look is under way has that one, and the next who asks another", async () => {
+test("callers share a running read, and the next caller starts another", async () => {
   const { look, looks, end, late } = looked();
   const both = [look(), look()];
   end().resolve(1);
@@ -29,7 +28,7 @@ test("whoever asks while a look is under way has that one, and the next who asks
   expect([await third, looks(), late.size]).toEqual([2, 2, 0]);
 });
 
-test("a look that takes too long is not waited for, nor begun again before it ends", async () => {
+test("a late read is neither awaited nor repeated before it ends", async () => {
   const { look, looks, end, late } = looked();
   const first = look();
   for (const over of late) over();
@@ -39,7 +38,7 @@ test("a look that takes too long is not waited for, nor begun again before it en
   expect([await second, looks(), late.size]).toEqual([1, 1, 0]);
 });
 
-test("one that takes too long is passed over by who asks later, where that is wanted", async () => {
+test("with past_late, later callers start a new read beside a late one", async () => {
   const { look, looks, end, late } = looked(true);
   const first = look();
   const end_first = end();
@@ -53,7 +52,7 @@ test("one that takes too long is passed over by who asks later, where that is wa
   expect([await second, await third, looks(), late.size]).toEqual([2, 2, 2, 0]);
 });
 
-test("a look that fails fails for whoever has it, and the next one is begun", async () => {
+test("a failed read fails for all its callers, and the next one begins", async () => {
   const { look, end, late } = looked();
   const both = [look(), look()];
   end().reject(new Error("gone"));

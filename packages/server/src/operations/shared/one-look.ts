@@ -1,9 +1,8 @@
 import type { Timers } from "../../ports.ts";
 
 /**
- * Returns a function that shares one running database read between concurrent callers, so that they use one session.
- * Null: not done within `wait_ms`; with `past_late`, the next caller then starts a new read, because the session may
- * hang. Rejects if `look` rejects.
+ * Returns a function that shares one running database read between concurrent callers. Null: not done within `wait_ms`;
+ * with `past_late`, the next caller then starts a new read, because the session may hang.
  */
 export function oneLook<T>(
   timers: Timers,

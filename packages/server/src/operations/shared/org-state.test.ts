@@ -11,10 +11,6 @@ import { createOrgStates } from "./org-state.ts";
 
 const { db } = await testDatabase();
 
-/**
- * A database that reports each statement of an organization before it is sent. If `told` throws, the statement is not
- * sent.
- */
 function telling(told: (text: string) => void): Db {
   return {
     ...db,
@@ -30,7 +26,7 @@ function telling(told: (text: string) => void): Db {
 
 const isOfDocuments = (text: string) => text.includes("octet_length(document::text)");
 
-test("documents are kept up to a number of bytes, of all organizations together, and read again where they had to go", async () => {
+test("documents of all organizations are kept up to a number of bytes, and read again after eviction", async () => {
   let reads = 0;
   const counting = telling((text) => {
     if (isOfDocuments(text)) reads += 1;
@@ -65,7 +61,7 @@ test("documents are kept up to a number of bytes, of all organizations together,
   expect(reads).toBe(5 + 40 + 5);
 });
 
-test("organizations are kept up to a number of bytes of membranes and policies, and one that is larger alone is kept", async () => {
+test("membranes and policies are kept up to a number of bytes, and a single larger organization is kept too", async () => {
   let reads: string[] = [];
   const counting: Db = {
     ...db,
@@ -98,9 +94,7 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
   const huge = await organization(500);
   expect(await readAgain(huge)).toEqual([0]);
   expect(await readAgain(huge, others[1])).toEqual([]);
-  // The least recently used was evicted.
   expect(await readAgain(others[0])).toEqual([0]);
-  // A set with own policies belongs to one organization and includes a place for each rule, however small.
   const owners = [await organization(1), await organization(1), await organization(1)] as const;
   expect(await readAgain(...owners)).toEqual([0, 1, 2]);
   expect(await readAgain(...owners)).toEqual([]);
@@ -127,7 +121,7 @@ async function putPolicyInForce(org_id: string): Promise<void> {
   });
 }
 
-test("after a push of facts one statement makes a state, with the rules of before; after a change of rules these are read anew", async () => {
+test("after a push of facts one statement makes a state with the cached rules; after a change of rules they are read again", async () => {
   let statements = 0;
   const counting = telling(() => {
     statements += 1;
@@ -154,7 +148,7 @@ test("after a push of facts one statement makes a state, with the rules of befor
   expect(await after("context")).toEqual({ compiled: 2 });
 });
 
-test("a session that is lost with the commit of a read has it made once more, unless its commit got no answer", async () => {
+test("a read whose session is lost at its commit is repeated once, unless the commit got no answer", async () => {
   const { org_id } = await testOrganization(db);
   const org = { scope: "org" } as const;
   const document = { contract_version: "1", facts: {} } as const;
@@ -184,7 +178,7 @@ test("a session that is lost with the commit of a read has it made once more, un
   expect(losses).toEqual([reset]);
 });
 
-test("who asks for a document while it is read shares the read, and its failure; the next to ask reads again", async () => {
+test("concurrent readers of a document share the read and its failure; the next reader reads again", async () => {
   let reads = 0;
   let broken = false;
   const counting = telling((text) => {

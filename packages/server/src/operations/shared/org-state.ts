@@ -2,7 +2,7 @@
  * Caches what decisions of an organization need, with the epochs at which it was read.
  *
  * The cache may be stale: a commit refuses a decision if one of its epochs was raised. The caller then forgets the
- * state, reads again and decides again. So a change on any node applies to every later commit, without polling.
+ * state and decides again. So a change on any node applies to every later commit, without polling.
  */
 
 import type { Membrane, TokenIssuer } from "@countersign/contract";
@@ -30,7 +30,6 @@ const organizations_max = 2_000;
 const max_age_ms = 10 * 60_000;
 /** For membranes and policies of all organizations. Each counts for at most half, so that it can be kept. */
 const state_bytes_max = 128 * 1_048_576;
-/** Approximate bytes of a compiled policy per character of its document. */
 const compiled_bytes = 60;
 /**
  * Approximate further bytes of a set with own policies; `placed_bytes` per rule. Pack policies are compiled once for
@@ -45,28 +44,22 @@ const entry_bytes = 256;
 /** Above this number of stored documents, subjects are read one by one. */
 const listed_subjects_max = 10_000;
 
-/** Compiles and caches the policy set of a membrane's packs and the organization's own policies. */
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
 
-/** Stored documents by subject; an empty list: there are none. */
 type Documents = LRUCache<string, readonly ContextFor[]>;
 
-/** The documents of one state. Those of other states are older or newer. */
 interface Kept {
   readonly documents: Documents;
   readonly prefix: string;
   readonly agents: AgentsWithFacts;
 }
 
-/** An organization's own policies in force. `key` names their versions. */
 interface OwnPolicies {
   readonly key: string;
   readonly sources: readonly PolicySource[];
-  /** Characters of their documents as JSON. */
   readonly chars: number;
 }
 
-/** Membranes and compiled policies, as of a policy epoch and the last change of settings. */
 interface Rules {
   readonly policy_epoch: number;
   readonly settings_audit_id: string | null;
@@ -105,7 +98,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
       ({ state, bytes }) => {
         resolved.set(state, loading);
         if (states.get(org_id) !== loading) return;
-        states.delete(org_id); // setting the same value again keeps its size
+        states.delete(org_id);
         states.set(org_id, loading, { size: countedFor(bytes) });
       },
       () => states.get(org_id) === loading && states.delete(org_id),
@@ -123,7 +116,6 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
       const outdated = await readAgain(db, org_id, async (query) => {
         const now = await readStateEpochs(query, org_id);
         if (now.policy_epoch !== state.policy_epoch) return true;
-        // Usually facts were pushed; see `Epochs` for the exception.
         return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
       });
       if (outdated) forget(org_id, state);
@@ -141,7 +133,7 @@ async function readOrgState(
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const kept_rules = known.get(org_id);
   const { read, ...head } = await readAgain(db, org_id, async (query) => {
-    // Read epochs first. Whatever is read later can only be newer, which the commit finds stale.
+    // Read epochs first. Later reads can only be newer, which the commit finds stale.
     const head = await readDecidingHead(query, org_id, listed_subjects_max);
     if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
     if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
@@ -190,7 +182,6 @@ async function compileRules(
   return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
 }
 
-/** Approximate bytes of sets that belong to this organization alone. Pack sets are shared. */
 function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
   if (own.sources.length === 0) return 0;
   let bytes = 0;
@@ -200,7 +191,6 @@ function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
   return bytes;
 }
 
-/** Approximate bytes of a membrane. Only its catalogue can be large. */
 function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
   let bytes = sum + entry_bytes;
   for (const { verb, data_classes } of action_catalogue) {
@@ -221,9 +211,9 @@ async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies |
 }
 
 /**
- * Caches documents and their absence for the life of the state, while there is room. `subjects` have a document; null:
- * too many to list. Most intents name a target without one, and reading each took half of a decision's time. Concurrent
- * readers share a read, because after a push hundreds of decisions need the same document.
+ * Caches documents and their absence while the state lives and there is room. `subjects` have a document; null: too
+ * many to list. Most targets have none, and reading each took half of a decision's time. Concurrent readers share a
+ * read, because after a push hundreds of decisions need the same document.
  */
 function contextReader(
   db: Db,
@@ -239,7 +229,6 @@ function contextReader(
       const key = keyOf(subject);
       const one = rows
         .then((found) => {
-          // The subjects of one action have different scopes.
           const about = found.filter(({ scope }) => scope === subject.scope);
           documents.set(prefix + key, about);
           return about;

@@ -1,4 +1,3 @@
-/** Reads the current rules, the stored facts, and the state of an action's submitter. */
 import { type IntentSubmission, idPrefixes } from "@countersign/contract";
 import {
   type BlockedBy,
@@ -34,7 +33,6 @@ export async function readPresent(
   return { rules, now_us, stored: storedSources(stored, now_us), for_ancestors, submitter };
 }
 
-/** Returns the stored facts of each ancestor of the acting agent, by id. `read` returns the documents of one agent. */
 export async function storedForAncestors(
   { ancestors = [] }: MergedFacts,
   now_us: number,
@@ -45,13 +43,11 @@ export async function storedForAncestors(
   return found;
 }
 
-/** Names what blocks the action now. */
 export function blockedNowFault(blocked: readonly BlockedBy[]): Fault {
   const details = blocked.map(({ policy, message }) => ({ path: "", code: "not_allowed", policy, message }));
   return new Fault("blocked_now", { details });
 }
 
-/** Returns the subjects whose stored facts concern an action. */
 export function subjectsOf({ agent, action }: IntentSubmission["intent"]): ContextSubject[] {
   const subjects: ContextSubject[] = [{ scope: "org" }, { scope: "agent", agent_id: agent.id }];
   const { type, identifier } = action.target ?? {};

@@ -2,8 +2,8 @@ import type { Db, Query } from "../../ports.ts";
 import { CommitLost, isUnanswered } from "../../store/database/connection.ts";
 
 /**
- * Reads an organization, and repeats once if the session was lost during the commit of the read, which changes nothing.
- * Does not repeat a commit without an answer, because that already took the longest time that a request waits.
+ * Reads an organization, and repeats once if the session was lost during the commit of the read. Does not repeat a
+ * commit without an answer, because that already took the longest time that a request waits.
  */
 export async function readAgain<T>(
   db: Pick<Db, "tenant">,

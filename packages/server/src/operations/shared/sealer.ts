@@ -3,10 +3,7 @@ import type { Sealer } from "../../ports.ts";
 
 const opened_max = 256;
 
-/**
- * Returns a sealer that caches opened texts, because opening takes 5 µs and every webhook delivery opens the same
- * secret. A sealed text never changes its meaning.
- */
+/** Caches opened texts, because opening takes 5 µs and every webhook delivery opens the same secret. */
 export function remembering(sealer: Sealer): Sealer {
   const opened = new LRUCache<string, string>({ max: opened_max });
   return {

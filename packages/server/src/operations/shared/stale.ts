@@ -1,7 +1,6 @@
 /**
- * Handles stale reads: something changed between a read and the lock of the organization's head. The transaction throws
- * `Stale`, which rolls it back, and the operation runs again. `untilFresh` does this for callers; workers, which have
- * none, repeat `unlessStale` themselves.
+ * Stale: something changed between a read and the lock of the organization's head. The transaction throws `Stale`,
+ * which rolls it back, and the operation runs again: for callers by `untilFresh`, for workers by `unlessStale`.
  */
 
 import { Fault } from "@countersign/core";
@@ -11,10 +10,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 import type { OrgState } from "./node-services.ts";
 
-/** Thrown in a transaction that read stale data. The message names the data. */
 export class Stale extends Error {}
 
-/** Maximum of attempts. */
 export const attempts_max = 6;
 
 export const stale: unique symbol = Symbol("stale");
@@ -34,8 +31,8 @@ export function staleEachTime(): Fault {
 }
 
 /**
- * Runs `run`. While it is stale, reloads the caller and repeats. Faults: unavailable (stale in every attempt), the 401
- * faults, and those of `run`.
+ * Runs `run`. While it is stale, reloads the caller and repeats. Faults: unavailable, the 401 faults, and those of
+ * `run`.
  */
 export async function untilFresh<T>(
   { callers }: Pick<Runtime, "callers">,
@@ -57,14 +54,13 @@ export interface Attempt {
   readonly state: OrgState;
 }
 
-/** Throws `Stale` if a key was revoked or changed after the gate read the caller's key. */
 export function demandCurrentKey(head: Head, caller: Pick<Caller, "auth_epoch">): void {
   if (head.auth_epoch !== caller.auth_epoch) throw new Stale("keys");
 }
 
 /**
  * Throws `Stale` if policies or membranes changed since `state` was read. A raised epoch is not enough, because each
- * override raises it, and concurrent overrides would restart each other.
+ * override raises it.
  */
 export async function demandRulesInForce(
   runtime: Pick<Runtime, "orgStates">,

@@ -1,14 +1,13 @@
 import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
 
 /**
- * Returns the microseconds of a valid date-time, clamped to 1970 to 2255. No row is outside. Beyond, microseconds are
- * no safe integers, and PostgreSQL refuses some dates.
+ * Returns the microseconds of a valid date-time, clamped to 1970 to 2255. Beyond, microseconds are no safe integers,
+ * and PostgreSQL refuses some dates.
  */
 export function storableUs(text: string): number {
   return Math.min(Math.max(parseTimestampUs(text) ?? 0, 0), Number.MAX_SAFE_INTEGER);
 }
 
-/** Returns the same moment as RFC 3339 text; undefined stays undefined. */
 export function storableTime(text: string | undefined): string | undefined {
   return text === undefined ? undefined : formatTimestampUs(storableUs(text));
 }

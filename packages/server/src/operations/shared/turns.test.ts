@@ -4,7 +4,7 @@ import { createTurns, inTurns } from "./turns.ts";
 
 afterEach(() => vi.useRealTimers());
 
-test("so many pieces a turn, in their order, none in the turn that it came in", async () => {
+test("a limited number of pieces runs per turn, in order, and never in the turn of their arrival", async () => {
   const handOn = createTurns(3);
   const done: number[] = [];
   for (let n = 0; n < 7; n += 1) handOn(() => done.push(n), 1, "a");
@@ -17,7 +17,7 @@ test("so many pieces a turn, in their order, none in the turn that it came in", 
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
-test("one large piece a turn, and no small piece waits behind large ones", async () => {
+test("one large piece per turn, and no small piece waits behind large ones", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const handOn = createTurns(2);
   const done: number[] = [];
@@ -30,7 +30,7 @@ test("one large piece a turn, and no small piece waits behind large ones", async
   expect(done.slice(5)).toEqual([1_000_000]);
 });
 
-test("what a piece adds comes in a later turn, once, however much waits", async () => {
+test("work that a piece adds runs once, in a later turn", async () => {
   for (const waiting of [0, 5]) {
     const handOn = createTurns(2);
     const done: string[] = [];
@@ -41,7 +41,7 @@ test("what a piece adds comes in a later turn, once, however much waits", async 
   }
 });
 
-test("after a long piece the next large one waits three times as long as the piece took, and small ones do not", async () => {
+test("after a long piece the next large one waits three times its duration, and small ones do not wait", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const handOn = createTurns(2);
   const done: string[] = [];
@@ -68,7 +68,7 @@ test("after a long piece the next large one waits three times as long as the pie
   expect(done).toEqual(["long", "small", "next"]);
 });
 
-test("each holder has a line: others' large pieces come between, and do not wait while one rests", async () => {
+test("each holder has a queue: others' large pieces run between, and do not wait while one pauses", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const handOn = createTurns(2);
   const done: string[] = [];
@@ -82,13 +82,12 @@ test("each holder has a line: others' large pieces come between, and do not wait
   handOn(() => done.push("b3"), 5_000, "b");
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   expect(done.slice(5)).toEqual(["b3"]);
-  // A pause has a maximum, however long the piece took.
   vi.advanceTimersByTime(250);
   await nextTurn();
   expect(done.slice(5)).toEqual(["b3", "a3"]);
 });
 
-test("steps wait after a long one, too, and what a step throws is thrown", async () => {
+test("steps also wait after a long one, and errors of a step are thrown", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const done: number[] = [];
   function* steps(): Generator<void, string> {

@@ -1,6 +1,4 @@
-/** Schedules work in turns of the event loop, so that large bodies do not delay other requests. */
-
-/** Larger pieces are large. The work on a body grows with its values, and each value has at least two bytes. */
+/** Bodies with more bytes are large. The work on a body grows with its values, which have at least two bytes each. */
 const small_bytes_max = 4_096;
 
 /**
@@ -9,13 +7,12 @@ const small_bytes_max = 4_096;
 const long_ms = 2;
 
 /**
- * After a long piece, the holder's next large piece waits this many times as long. More than 1, because the body must
- * still be decided and stored after its piece.
+ * After a long piece, the holder's next large piece waits this many times as long, because the body must still be
+ * decided and stored.
  */
 const rest_factor = 3;
 const rest_ms_max = 250;
 
-/** Calls `next` at once, or after a pause if the piece was long. */
 function afterPiece(took_ms: number, next: () => void): void {
   if (took_ms > long_ms) setTimeout(next, Math.min(took_ms * rest_factor, rest_ms_max));
   else next();
@@ -24,14 +21,13 @@ function afterPiece(took_ms: number, next: () => void): void {
 interface Line {
   readonly holder: string;
   readonly waiting: (() => void)[];
-  /** True: a piece is due, or the holder pauses after one. */
   busy: boolean;
 }
 
 /**
- * Returns a function that queues work for a holder. Each turn of the event loop runs at most `pieces_max` small pieces,
- * in their order, and one large piece, with holders in turn. So small pieces never wait behind large ones, and a large
- * piece waits for at most one of each other holder. After a long piece, its holder's next large one pauses.
+ * Returns a function that queues work for a holder. Each turn of the event loop runs at most `pieces_max` small pieces
+ * in order, and one large piece, with holders in turn. So small pieces never wait behind large ones, and a large piece
+ * waits for at most one of each other holder.
  */
 export function createTurns(pieces_max: number): (go: () => void, bytes: number, holder: string) => void {
   const small: (() => void)[] = [];
@@ -54,7 +50,6 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number,
       begun_ms = performance.now();
       line.waiting.shift()?.();
     });
-    // Runs in the same turn, right after the piece and its microtasks.
     setImmediate(() => {
       is_large_due = false;
       afterPiece(performance.now() - begun_ms, () => goOn(line));
@@ -83,7 +78,6 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number,
   };
 }
 
-/** Runs the steps one by one, each in its own turn, with a pause after a long step. */
 export function inTurns<R>(steps: Generator<void, R>): Promise<R> {
   return new Promise((resolve, reject) => {
     function takeStep(): void {

@@ -1,4 +1,3 @@
-/** Keys with a URL come over real HTTPS. */
 import { limits, type TokenIssuer, tokenAlgorithms } from "@countersign/contract";
 import { networkList, us_per_second } from "@countersign/core";
 import type { JWTPayload } from "jose";
@@ -55,7 +54,7 @@ describe("a token", () => {
     });
   });
 
-  test("without kid is tried with every key that fits", async () => {
+  test("without kid is checked with every key that fits", async () => {
     const keys = [(await tokenKey("x")).jwk, key.jwk, (await tokenKey("y")).jwk];
     expect(await check(await key.sign(claims, { kid: null }), issuerWith({ jwks: { keys } }))).toHaveProperty("proved");
     const stranger = await tokenKey("z");
@@ -84,7 +83,7 @@ describe("a token", () => {
     expect(await check(await key.sign({ ...claims, exp: now_s - 29, nbf: now_s + 30 }))).toHaveProperty("proved");
   });
 
-  test("with another signature, none, or a symmetric one proves nothing", async () => {
+  test("with a wrong, missing or symmetric signature proves nothing", async () => {
     const good = await key.sign(claims);
     const [header, payload] = good.split(".");
     const [, , foreign] = (await key.sign({ ...claims, sub: "other" })).split(".");
@@ -102,13 +101,13 @@ describe("a token", () => {
     },
   );
 
-  test("counts only with the algorithms that its issuer is trusted with", async () => {
+  test("counts only with its issuer's trusted algorithms", async () => {
     const narrow = issuerWith({ jwks: { keys: [key.jwk] }, algorithms: ["RS256"] });
     expect(await check(await key.sign(claims), narrow)).toEqual({ problem: "algorithm" });
   });
 });
 
-describe("who is proved", () => {
+describe("the proved agent", () => {
   const chainOf = async (change: JWTPayload, issuer = pasted()) => {
     const checked = await check(await key.sign({ ...claims, ...change }), issuer);
     return "proved" in checked ? [checked.proved.agent_id, ...checked.proved.chain] : checked.problem;
@@ -145,7 +144,7 @@ describe("who is proved", () => {
     expect(await chainOf(given, named("toString"))).toBe("malformed");
   });
 
-  test("claims give further facts; one that is missing gives none, and an object is malformed", async () => {
+  test("claims give further facts; a missing claim gives none, and an object is malformed", async () => {
     const issuer = issuerWith({
       jwks: { keys: [key.jwk] },
       claims: { assigned_permissions: "/ext/roles", level: "lvl" },
@@ -180,7 +179,7 @@ describe("keys by URL", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test("rotation: a new key counts after one fetch, at most every 30 s, and a removed key counts no more", async () => {
+  test("rotation: a new key counts after one fetch, at most every 30 s, and a removed key no longer counts", async () => {
     const { answer, receiver, clock, next, ask } = await served();
     expect(await ask(key)).toBe("proved");
     answer.text = JSON.stringify({ keys: [next.jwk] });
@@ -215,7 +214,7 @@ describe("keys by URL", () => {
     expect(await ask(key)).toBe("proved");
   });
 
-  test("a set that was never fetched: nothing listens, or the answer is none", async () => {
+  test("a set that could never be fetched: no server, or a wrong answer", async () => {
     const { answer, receiver, clock, ask } = await served();
     for (const text of ["no JSON", "{}", JSON.stringify({ keys: "x" }), `{"keys":[],"x":"${"x".repeat(70_000)}"}`]) {
       answer.text = text;

@@ -92,7 +92,6 @@ async function verifiedBy(token: string, keys: JWTVerifyGetKey, options: JWTVeri
   }
 }
 
-/** Returns what a verified payload proves. Throws TokenRefused (malformed claim). */
 function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
   const { exp = Number.POSITIVE_INFINITY, jti } = payload;
   const chain = chainOf(payload);
@@ -122,8 +121,8 @@ function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
 }
 
 /**
- * Returns the delegation chain of RFC 8693 §4.1: the subject, then the actors in the order of delegation. The last one
- * is the current actor. Throws TokenRefused (more than `delegation_chain_max`).
+ * Returns the delegation chain of RFC 8693 §4.1: the subject, then the actors in order of delegation. Throws
+ * TokenRefused (more than `delegation_chain_max`).
  */
 function chainOf(payload: JWTPayload): string[] {
   const actors: string[] = [];
@@ -142,13 +141,11 @@ function subjectOf(party: unknown): string {
   return sub;
 }
 
-/** Returns true if a claim can be a fact: a non-object, or a list of them. */
 function isFactValue(claim: unknown): boolean {
   const values = Array.isArray(claim) ? claim : [claim];
   return values.every((value) => typeof value !== "object" || value === null);
 }
 
-/** Returns the claim with this name or JSON Pointer. */
 function claimAt(payload: JWTPayload, claim: string): unknown {
   const names = claim.startsWith("/") ? claim.slice(1).split("/").map(unescaped) : [claim];
   return names.reduce<unknown>(
@@ -162,7 +159,6 @@ function unescaped(name: string): string {
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Returns why a token is refused. Rethrows errors that do not concern the token. */
 function problemOf(error: unknown): TokenProblem {
   if (error instanceof TokenRefused) return error.problem;
   if (error instanceof errors.JWTExpired) return "expired";

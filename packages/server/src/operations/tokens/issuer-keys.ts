@@ -1,8 +1,6 @@
 /**
- * Caches the keys of token issuers on this node.
- *
- * A set is fetched again after ten minutes, or if it lacks the key of a token, at most every 30 seconds. If its URL is
- * unreachable, the set is used for a day. Concurrent callers share one fetch.
+ * Caches token issuers' keys on this node. A set is fetched again after ten minutes, or if it lacks a token's key, at
+ * most every 30 seconds. While its URL is unreachable, a set is used for a day. Concurrent callers share one fetch.
  */
 import { limits, type TokenIssuer } from "@countersign/contract";
 import { us_per_second } from "@countersign/core";
@@ -17,11 +15,9 @@ export interface KeyParts {
   readonly httpOut: Pick<HttpOut, "ask">;
 }
 
-/** A fetched set. Null: not yet. */
 interface Entry {
   keys: JWTVerifyGetKey | null;
   fetched_us: number | null;
-  /** End of the last fetch, successful or not. */
   tried_us: number | null;
   failed: boolean;
   fetching: Promise<void> | null;
@@ -40,7 +36,7 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns the keys of an issuer. Null: they cannot be fetched. `lacking`: the caller's earlier set, which lacks a
+   * Returns the keys of an issuer; null: they cannot be fetched. `lacking`: the caller's earlier set, which lacks a
    * key; then null means that there is no newer set.
    */
   async of(

@@ -1,4 +1,3 @@
-/** Checks JSON Web Key Sets of token issuers. */
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
@@ -9,7 +8,6 @@ const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
 const publicTypes: ReadonlySet<unknown> = new Set(["RSA", "EC", "OKP"]);
 const modulus_bits_min = 2_048;
 
-/** Returns why a key cannot check signatures; null: it can. */
 function keyProblem(key: unknown): string | null {
   if (typeof key !== "object" || key === null) return "A key is a JSON object.";
   const given = key as Readonly<Record<string, unknown>>;

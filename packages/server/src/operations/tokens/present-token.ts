@@ -13,11 +13,9 @@ import { type TokenUse, useToken } from "../../store/tokens/used-tokens.ts";
 import type { Runtime } from "../runtime.ts";
 import type { CheckedToken, OrgState, ProvedToken } from "../shared/node-services.ts";
 
-/** The token of one request. A batch has one token. */
 export interface PresentedToken {
   /** Checks the token once per list of issuers. */
   check(state: OrgState): Promise<CheckedToken>;
-  /** Returns true if this request may use a single-use token. */
   use(proved: ProvedToken): Promise<boolean>;
 }
 
@@ -55,7 +53,6 @@ export function presentedToken(
   };
 }
 
-/** Returns the hash that identifies repetitions of a request: the same Idempotency-Key and body. */
 export function requestHash({ ids }: Pick<Runtime, "ids">, idempotency: IdempotencyRow | null): string {
   return sha256Hex(idempotency === null ? ids.next("request") : canonicalJson({ ...idempotency }));
 }

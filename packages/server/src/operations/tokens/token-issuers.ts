@@ -1,4 +1,3 @@
-/** Manages trusted issuers of agent tokens. Every change raises the policy epoch. Source: docs/decisions/0044. */
 import { limits, type TokenIssuer, type TokenIssuerInput, tokenAlgorithms } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -20,7 +19,6 @@ export async function addTokenIssuer(
   return write(runtime, caller, input, null);
 }
 
-/** Lists the issuers, oldest first. */
 export function listTokenIssuers({ db }: Pick<Runtime, "db">, { org_id }: KnownCaller): Promise<TokenIssuer[]> {
   return db.tenant(org_id, (query) => readTokenIssuers(query, org_id));
 }
@@ -61,7 +59,6 @@ export async function removeTokenIssuer(
   );
 }
 
-/** `replaced`: id of the issuer to replace; null: add one. */
 async function write(
   { db, clock, ids, httpOut }: Changing,
   caller: KnownCaller,
@@ -100,7 +97,6 @@ async function write(
   return token_issuer;
 }
 
-/** Faults: invalid_request for what the schema cannot check. */
 function refuseWrongChoices({ issuer, trust_domain, jwks_url, jwks, claims = {} }: TokenIssuerInput): void {
   if ((issuer === undefined) === (trust_domain === undefined))
     throw faultAt("invalid_request", "/issuer", "not_allowed", "Give exactly one of issuer and trust_domain.");

@@ -58,7 +58,7 @@ const left = async () => {
 };
 
 describe("settled deliveries", () => {
-  test("go when they are older than the limit; at it to the microsecond and younger they stay", async () => {
+  test("are deleted if older than the limit; exactly at the limit and younger they stay", async () => {
     const ages = [-second, -1, 0, 1, second];
     const deliveries: string[] = [];
     for (const age of ages)
@@ -67,7 +67,7 @@ describe("settled deliveries", () => {
     expect(await left()).toEqual(deliveries.slice(2).sort());
   });
 
-  test("failed and pending ones are kept however old, and what was sent again of failed ones", async () => {
+  test("failed and pending ones are kept at any age, and so are retries of failed ones", async () => {
     const ancient = limit_us - 3_000 * day;
     const failed = await delivery("org_1", "failed", ancient);
     const kept = [failed, await delivery("org_1", "pending", ancient + second)];
@@ -78,7 +78,7 @@ describe("settled deliveries", () => {
     expect(await left()).toEqual(kept);
   });
 
-  test("pages go on where the last one ended, past what is kept, and touch no other organization", async () => {
+  test("pages continue where the last one ended, past kept rows, and touch no other organization", async () => {
     const kept: string[] = [];
     for (let n = 0; n < 5; n += 1) {
       const made = await delivery("org_1", n === 2 ? "failed" : "delivered", limit_us - (10 - n) * day);
@@ -96,12 +96,12 @@ describe("settled deliveries", () => {
     expect(await left()).toEqual(kept);
   });
 
-  test("one that was made on a clock a day ahead of the database's is not overlooked", async () => {
+  test("one made on a clock a day ahead of the database's is not missed", async () => {
     await delivery("org_1", "delivered", limit_us - second, limit_us + day - 2 * second);
     expect(await deleteOldDeliveries(db, "org_1", limit, "", 10)).toMatchObject({ deleted: 1 });
   });
 
-  test("that another node is deleting are skipped, and the rest of the page is deleted", async () => {
+  test("rows that another node deletes are skipped, and the rest of the page is deleted", async () => {
     const [first] = [
       await delivery("org_1", "delivered", limit_us - second),
       await delivery("org_1", "cancelled", limit_us - day),
@@ -136,7 +136,7 @@ describe("a pass", () => {
     return deleted;
   }
 
-  test("deletes what has expired by the database's time: answers, sessions, links, invitations, unused intakes, times of reviewers", async () => {
+  test("deletes expired rows by the database's time: answers, sessions, links, invitations, unused intakes, times of reviewers", async () => {
     for (const [name, seconds] of [
       ["over", 0],
       ["good", 60],
@@ -199,7 +199,7 @@ describe("a pass", () => {
     expect(await pass()).toEqual({});
   });
 
-  test("takes no more pages of a kind than it may, and the next one goes on", async () => {
+  test("takes at most its limit of pages per kind, and the next one continues", async () => {
     const ancient = limit_us - 300 * day;
     for (let n = 0; n < 7; n += 1) await delivery("org_1", "delivered", ancient + n * second);
     expect(await pass({ rows_max: 2, pages_max: 2 })).toEqual({ delivery: 4 });
@@ -207,7 +207,7 @@ describe("a pass", () => {
     expect(await left()).toEqual([]);
   });
 
-  test("looks at no more rows than it may, however many are kept, and the next one goes on behind them", async () => {
+  test("reads at most its limit of rows, however many are kept, and the next one continues behind them", async () => {
     const failed: string[] = [];
     for (let n = 0; n < 7; n += 1) failed.push(await delivery("org_1", "failed", limit_us - 300 * day + n * second));
     await delivery("org_2", "delivered", limit_us - day);
@@ -237,7 +237,7 @@ describe("a pass", () => {
     expect(await left()).toHaveLength(2);
   });
 
-  test("of many nodes at once deletes each row once and nothing else", async () => {
+  test("of many concurrent nodes deletes each row once and nothing else", async () => {
     for (let n = 0; n < 40; n += 1) await delivery(`org_${n % 4}`, "delivered", limit_us - 300 * day + n * second);
     const young = await delivery("org_9", "delivered", now_us + 3_000 * day);
     const counts = await Promise.all(Array.from({ length: 4 }, () => pass({ rows_max: 5 })));
@@ -247,7 +247,7 @@ describe("a pass", () => {
   });
 });
 
-test("the worker makes a pass a minute, tells of it, and a failed one does not end it", async () => {
+test("the worker makes a pass a minute and reports it, and continues after a failed one", async () => {
   const waits: number[] = [];
   let turn: (() => void) | undefined;
   const timers = {
@@ -282,7 +282,7 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
   expect(waits).toEqual([60_000, 60_000, 60_000]);
 });
 
-test("years later an organization has lost nothing but what is named, and its failed deliveries can be sent again", async () => {
+test("years later only expired rows are gone, and failed deliveries can still be retried", async () => {
   const database = await testDatabase();
   const node = await serviceNode(database);
   const org = await webhookOrganization(database, node.url);

@@ -1,4 +1,3 @@
-/** Deletes expired rows, page by page. Source: decision 0021. */
 import { limits } from "@countersign/contract";
 import type { Db } from "../../ports.ts";
 import { deleteOldTokens } from "../../store/people/person-tokens.ts";
@@ -16,7 +15,6 @@ import {
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
 
-/** Kinds of rows that expire. */
 export type Aging =
   | "delivery"
   | "idempotency_key"
@@ -28,10 +26,8 @@ export type Aging =
   | "reviewer_time"
   | "token_use";
 
-/** Position in the deliveries at the end of a pass. */
 export interface PassEnd {
   readonly org_id: string;
-  /** The last checked delivery. */
   readonly delivery_id: string;
 }
 
@@ -41,7 +37,6 @@ export interface AgingTerms {
   /** Rows per transaction; `pages_max`: transactions per kind and pass. The next pass continues. */
   readonly rows_max: number;
   readonly pages_max: number;
-  /** Called between transactions. */
   readonly stopped: () => boolean;
   readonly deleted: (what: Aging, rows: number) => void;
 }
@@ -57,7 +52,7 @@ const start: PassEnd = { org_id: "", delivery_id: "" };
 
 /**
  * Makes one pass over all expired rows, by database time. Concurrent nodes share the work. Returns where the next pass
- * continues in the deliveries; otherwise it would only meet failed ones, which are kept.
+ * continues in the deliveries; otherwise it would only meet failed ones, which are kept. See decision 0021.
  */
 export async function deleteOld(
   { db }: { readonly db: Db },
@@ -88,7 +83,6 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
   }
 }
 
-/** Each page covers one organization. The limit of pages applies to all together. */
 async function deleteSettled(db: Db, terms: AgingTerms, from: PassEnd): Promise<PassEnd> {
   const { deliveries_kept_days, pages_max, rows_max } = terms;
   const [age, organizations] = await db.system(async (query) => {

@@ -25,7 +25,6 @@ const [id_a, id_b] = [masterKeyId(key_a), masterKeyId(key_b)];
 const [former, current] = [createSealer(key_a, [key_b]), createSealer(key_b, [key_a])];
 const ignore = () => undefined;
 
-/** Sums texts over all places: by key, and unreadable ones. */
 async function needed(db: Parameters<typeof sealedStatus>[0]["db"], ring: KeyRing, rows_at_once?: number) {
   const sums: Record<string, number> = {};
   for (const { by_key, unreadable, total } of await sealedStatus({ db, ring }, rows_at_once)) {
@@ -36,7 +35,7 @@ async function needed(db: Parameters<typeof sealedStatus>[0]["db"], ring: KeyRin
   return sums;
 }
 
-test("every column of the schema that holds sealed texts is a place", async () => {
+test("every column with sealed texts is a place", async () => {
   const { db } = await testDatabase();
   const columns = await db.query<{ name: string }>(
     `select table_name || '.' || column_name as name from information_schema.columns
@@ -49,11 +48,10 @@ test("every column of the schema that holds sealed texts is a place", async () =
     "single_sign_on.secret_sealed",
     "webhooks.secret_sealed",
   ]);
-  // One more: a member of a JSON column, for started logins.
   expect(sealedPlaces).toHaveLength(columns.length + 1);
 });
 
-describe("beside two nodes of which one still seals with the former key", () => {
+describe("with two nodes, one of which still seals with the former key", () => {
   const context = { rules: { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) } };
   const httpOut = createHttpOut({ ...context, resolve: resolveToLoopback, ca: testCertificates().ca });
   let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -71,7 +69,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
       timestamp: Date.now() + shift_seconds * 1000,
     });
 
-  /** Creates one of each sealed text through the API of this node. */
   async function madeAt(url: string, hook: string) {
     const org = await pulling(database, url);
     const webhook = { url: hook, event_types: ["decision.blocked"] };
@@ -84,12 +81,10 @@ describe("beside two nodes of which one still seals with the former key", () => 
     const code = codeAt(secret, 0);
     const confirm = { cookie: person.cookie, body: { code } };
     expect((await nodes.send("POST", "/v1/auth/totp/confirm", confirm, url)).status).toBe(200);
-    /** Shows that another node can open all of them. */
     const proveAt = async (base: string) => {
       const asked = await org.submit({}, base);
       expect((await outcome(org, asked, base)).unknown).toMatchObject([{ path: missing, reason: "source_invalid" }]);
       const login = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } }, base);
-      // Uses the next code, which is also valid; the previous one could expire meanwhile.
       const body = { code: codeAt(secret, 30) };
       const verified = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie: login.cookie as string, body }, base);
       expect(verified.json.session).toMatchObject({ mfa_required: false });
@@ -97,7 +92,6 @@ describe("beside two nodes of which one still seals with the former key", () => 
     return { org, proveAt };
   }
 
-  /** Writes sealed texts that would need a provider or a slow mail server. */
   async function writeByHand(org_id: string, sealer: KeyRing, n: number): Promise<void> {
     const hash = String(n).padStart(64, "0");
     await database.db.system(async (query) => {
@@ -118,7 +112,7 @@ describe("beside two nodes of which one still seals with the former key", () => 
     });
   }
 
-  test("all of it is sealed anew while both write; then a node with the current key alone opens everything", async () => {
+  test("all texts are resealed while both write; then a node with only the current key opens everything", async () => {
     const receiver = await testReceiver();
     const [one, two] = [await madeAt(nodes.url, receiver.url), await madeAt(nodes.other, receiver.url)];
     await writeByHand(one.org.org.org_id, former, 1);
@@ -179,7 +173,7 @@ describe("one place", () => {
     return { ...database, contextOf, sealedTexts };
   }
 
-  test("what changes between reading and writing is left as it is, and sealed anew by the next look", async () => {
+  test("a text that changes between reading and writing is left, and resealed by the next run", async () => {
     const { db, contextOf, sealedTexts } = await withWebhooks(3, former);
     const written = former.seal("another secret", contextOf(2));
     let looks = 0;
@@ -190,7 +184,6 @@ describe("one place", () => {
     const overtaken: Parameters<typeof resealAll>[0] = {
       ring: { ...current, seal },
       db: {
-        // The other writer runs between the two statements of the first batch.
         system: (work) =>
           db.system((query) =>
             work(async (text, params) => {
@@ -209,7 +202,7 @@ describe("one place", () => {
     expect(texts).toEqual(["secret 1", "another secret", "secret 3"]);
   });
 
-  test("what no key opens stays as it is, is counted, and holds up nothing", async () => {
+  test("an unreadable text stays, is counted, and delays nothing", async () => {
     const { db, contextOf, sealedTexts } = await withWebhooks(3, former);
     const lost = createSealer(key_c).seal("lost", contextOf(2));
     await db.query("update webhooks set secret_sealed = $1 where webhook_id = 'wh_2'", [lost]);
@@ -225,7 +218,7 @@ describe("one place", () => {
     expect(await needed(db, createSealer(key_b, [key_c]))).toEqual({ [id_b]: 2, [masterKeyId(key_c)]: 1 });
   });
 
-  test("with no other keys nothing is sealed anew that is the current key's already", async () => {
+  test("texts of the current key are not resealed", async () => {
     const alone = createSealer(key_b);
     const { db, sealedTexts } = await withWebhooks(3, alone);
     const before = await sealedTexts();
@@ -233,7 +226,7 @@ describe("one place", () => {
     expect(await sealedTexts()).toEqual(before);
   });
 
-  test("nothing moves to another row: a text under another row's context is unreadable, not resealed", async () => {
+  test("a text under another row's context is unreadable and not resealed", async () => {
     const { db, sealedTexts } = await withWebhooks(2, former);
     const [first] = await sealedTexts();
     await db.query("update webhooks set secret_sealed = $1 where webhook_id = 'wh_2'", [first]);
@@ -243,7 +236,7 @@ describe("one place", () => {
   });
 });
 
-test("the links of mails that were sent before stop notifications as long as the former key is among the others", async () => {
+test("links in earlier mails stop notifications while the former key is configured", async () => {
   const database = await testDatabase();
   const nodes = await peopleNodes(database, [{ sealer: createSealer(key_a) }, { sealer: createSealer(key_a) }]);
   onTestFinished(() => nodes.close().then(ignore));

@@ -1,6 +1,6 @@
 /**
- * Reseals all texts with the current master key while nodes run. Progress is not stored: texts that name another key
- * are left to do, so the next run resumes. Source: decision 0019.
+ * Reseals all texts with the current master key while nodes run. Texts that name another key are still to do, so the
+ * next run resumes. See decision 0019.
  */
 import type { Db, KeyRing } from "../../ports.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
@@ -18,20 +18,16 @@ import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
 import { totpContext } from "../people/totp.ts";
 
-/** The keys that one place needs. */
 export interface SealedCount {
   readonly place: SealedPlace;
   readonly total: number;
-  /** Number of texts by key name. */
   readonly by_key: Readonly<Record<string, number>>;
-  /** Texts that no configured key opens. */
   readonly unreadable: number;
 }
 
 export interface Resealed {
   readonly place: SealedPlace;
   readonly resealed: number;
-  /** Unchanged, because no configured key opens them. */
   readonly unreadable: number;
 }
 
@@ -40,12 +36,10 @@ export interface ResealParts {
   readonly ring: KeyRing;
 }
 
-/** Rows that one transaction locks. */
 const batch_rows = 100;
 /** Limits runs, because a node with a former key creates new work constantly. `sealedStatus` shows the rest. */
 const runs_max = 3;
 
-/** Sealing context of each place, as used by its operations. */
 function contextOf(place: SealedPlace, { key }: SealedText): string {
   const [first = "", second = ""] = key;
   switch (place) {
@@ -92,7 +86,6 @@ export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = bat
   return counts;
 }
 
-/** Places where a missing key would be noticed late. */
 const lasting = ["webhooks", "context_sources", "single_sign_on", "second_factors"] as const;
 
 /** Returns the places where none of the first texts of other keys opens. Usually a key is missing. */
@@ -108,8 +101,8 @@ export async function unreadablePlaces({ db, ring }: ResealParts): Promise<Seale
 }
 
 /**
- * Reseals all texts of other keys, in small transactions. A text that changed meanwhile is read again. Unreadable texts
- * stay and are counted. `progress` is called after every transaction.
+ * Reseals all texts of other keys, in small transactions. Texts that changed meanwhile are read again. Unreadable texts
+ * stay and are counted.
  */
 export async function resealAll(
   parts: ResealParts,
@@ -137,7 +130,6 @@ export async function resealAll(
 interface Run {
   resealed: number;
   unreadable: number;
-  /** Changed between reading and writing. */
   passed_over: number;
 }
 

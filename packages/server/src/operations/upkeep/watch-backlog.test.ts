@@ -7,7 +7,6 @@ import { createBacklogWatch } from "./watch-backlog.ts";
 
 const { db } = await testDatabase();
 
-/** Writes events that no webhook subscribes to. */
 const addEvents = (org_id: string, count: number) =>
   db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)
@@ -15,7 +14,7 @@ const addEvents = (org_id: string, count: number) =>
     [org_id, count],
   );
 
-test("counts what waits in all organizations, and no further than it says", async () => {
+test("counts the backlog of all organizations, up to its limit", async () => {
   const count = createBacklogWatch(db, timers, silentLog);
   expect(await count()).toEqual({ events: 0, deliveries: 0, mails: 0 });
   await addEvents("org_a", 2);
@@ -34,7 +33,7 @@ test("counts what waits in all organizations, and no further than it says", asyn
   expect(await count()).toMatchObject({ events: backlog_counted_max });
 });
 
-test("a database that does not answer is not waited for, nor asked again before it does", async () => {
+test("does not wait for a database without an answer, and does not ask again before it answers", async () => {
   let asked = 0;
   let answer: (rows: object[]) => void = () => undefined;
   let late: () => void = () => undefined;
@@ -63,7 +62,7 @@ test("a database that does not answer is not waited for, nor asked again before 
   expect(asked).toBe(2);
 });
 
-test("a database that refuses is not known either, and the log says why", async () => {
+test("a refusing database gives null, and the log says why", async () => {
   const logged: object[] = [];
   const log = { warn: (fields: object) => void logged.push(fields) };
   const count = createBacklogWatch({ queued: () => Promise.reject(new Error("gone")) }, timers, log);

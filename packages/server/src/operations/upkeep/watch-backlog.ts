@@ -14,13 +14,12 @@ export function createBacklogWatch(
 ): () => Promise<Backlog | null> {
   return oneLook(timers, { wait_ms }, () =>
     countBacklog(db).catch((error: unknown) => {
-      log.warn({ err: error }, "what waits to leave the service could not be counted");
+      log.warn({ err: error }, "could not count the backlog");
       return null;
     }),
   );
 }
 
-/** Counts keys that expire soon, one count at a time. Null: the count failed or was late. */
 export function createExpiryWatch(
   db: Pick<Db, "queued">,
   timers: Timers,
@@ -28,7 +27,7 @@ export function createExpiryWatch(
 ): () => Promise<Readonly<Record<string, number>> | null> {
   return oneLook(timers, { wait_ms }, () =>
     countExpiringKeys(db).catch((error: unknown) => {
-      log.warn({ err: error }, "the keys that are about to expire could not be counted");
+      log.warn({ err: error }, "could not count the keys that expire soon");
       return null;
     }),
   );

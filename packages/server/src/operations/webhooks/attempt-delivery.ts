@@ -5,7 +5,6 @@ import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** The outcome of one lease, from the deliverer to the settler. */
 export interface Attempt {
   readonly leased: LeasedDelivery;
   /** Start, in microseconds since 1970. */
@@ -21,8 +20,8 @@ const unsealable = {
 };
 
 /**
- * Sends the delivery once, without a transaction. Sends nothing if the webhook is gone, or if the lease of the third
- * attempt expired.
+ * Sends the delivery once, without a transaction. Sends nothing if the webhook is gone, or if the third attempt's lease
+ * expired.
  */
 export async function attemptDelivery(
   { clock, sealer, httpOut }: Pick<Runtime, "clock" | "sealer" | "httpOut">,
@@ -38,14 +37,12 @@ export async function attemptDelivery(
   try {
     secret = sealer.open(secret_sealed, secretContext(org_id, webhook_id));
   } catch {
-    // The organization sees this failure in the attempt's record.
     return { leased, at_us, result: unsealable };
   }
   const headers = deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us);
   return { leased, at_us, result: await httpOut.post(url, headers, body) };
 }
 
-/** Returns an interrupted attempt, because the service stops. */
 export function interruptedAttempt(
   { clock }: { readonly clock: Clock },
   leased: LeasedDelivery,

@@ -45,7 +45,6 @@ export async function changeWebhook(
       const audit = [
         auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_changed", data: { webhook_id, ...wanted } }),
       ];
-      // Decisions write events only for subscribed types.
       const hears_anew = webhooks_delta !== 0 || change.event_types !== undefined;
       return { audit, webhooks_delta, raise: hears_anew ? ["policy"] : [] };
     });

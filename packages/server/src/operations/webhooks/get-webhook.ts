@@ -3,7 +3,6 @@ import { readWebhook, type StoredWebhook } from "../../store/webhooks/webhooks.t
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** Returns a webhook with a masked secret. Faults: not_found. */
 export async function getWebhook(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,

@@ -13,9 +13,9 @@ import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 /**
- * Registers a webhook. Only the first answer shows the secret; a repetition under the same Idempotency-Key shows `***`.
- * Raises the policy epoch, so that decisions in flight are made again with their event. Faults: unknown_event_type,
- * webhook_url_refused, not_found (escalation), already_exists (100 webhooks), idempotency_conflict.
+ * Registers a webhook. Only the first answer shows the secret; a replay shows `***`. Raises the policy epoch, so that
+ * decisions in flight are made again with their event. Faults: unknown_event_type, webhook_url_refused, not_found
+ * (escalation), already_exists (100 webhooks), idempotency_conflict.
  */
 export async function registerWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,

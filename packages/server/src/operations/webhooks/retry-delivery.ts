@@ -17,9 +17,9 @@ import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
 /**
- * Retries a failed delivery as a new delivery with three attempts, because receivers skip repeated ids. Its data names
- * the first delivery of the chain. Only one retry of a chain can be pending. Faults: not_found, state_conflict (not
- * failed, a retry is pending, or its webhook is gone or inactive), idempotency_conflict. Source: spec §2.4.
+ * Retries a failed delivery as a new delivery with three attempts, because receivers skip repeated ids. Only one retry
+ * of a chain can be pending. Faults: not_found, state_conflict (not failed, a retry is pending, or its webhook is gone
+ * or inactive), idempotency_conflict. Source: spec §2.4.
  */
 export async function retryDelivery(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -56,15 +56,11 @@ async function retryOnce(
   return insertRetry(runtime, query, org_id, failed);
 }
 
-/**
- * Returns true if the webhook exists and is active. Under the head's lock this stays true until the end of the
- * transaction.
- */
+/** Returns true if the webhook exists and is active. Stays true while the head's lock is held. */
 export async function isActive(query: Query, org_id: string, webhook_id: string): Promise<boolean> {
   return (await readWebhook(query, org_id, webhook_id))?.active === true;
 }
 
-/** Returns the id of the first delivery in the chain. */
 export function startOf({ original_delivery_id, delivery_id }: Delivery): string {
   return original_delivery_id ?? delivery_id;
 }

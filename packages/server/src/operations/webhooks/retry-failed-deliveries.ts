@@ -11,7 +11,7 @@ import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts"
 /**
  * Retries a page of failed deliveries like `retryDelivery`. Skips inactive webhooks and deliveries with an uncancelled
  * retry. So a walk over all pages sends each event once to each webhook, even if a page is requested twice. Faults:
- * invalid_request (cursor), unavailable (stale each time).
+ * invalid_request (cursor), unavailable.
  */
 export async function retryFailedDeliveries(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -29,7 +29,6 @@ export async function retryFailedDeliveries(
     for (const { delivery_id, webhook_id } of last) {
       if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
-      // Another request may have retried it before the lock.
       if (failed === undefined || !isLast(failed)) continue;
       // A node with a late clock may have written a retry that sorts before a cancelled one.
       if (await retryIsPending(query, org_id, startOf(failed))) continue;
@@ -52,7 +51,6 @@ export async function retryFailedDeliveries(
   throw staleEachTime();
 }
 
-/** Returns true if the delivery has no retry, or only cancelled ones. */
 function isLast({ latest_retry }: Delivery): boolean {
   return latest_retry === null || latest_retry.status === "cancelled";
 }

@@ -1,4 +1,3 @@
-/** Computes each delivery's status and next attempt, and writes both with an audit row. */
 import { limits } from "@countersign/contract";
 import { afterAttempt, deliveryFailureText, formatTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -42,7 +41,6 @@ export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: read
   };
 }
 
-/** Returns a record for each of the `begun` attempts. A missing one was interrupted because its process was killed. */
 function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: string): AttemptRecord[] {
   return Array.from({ length: begun }, (_, index) => {
     const number = index + 1;
@@ -52,8 +50,8 @@ function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: stri
 }
 
 /**
- * Settles attempts of one organization in one transaction, with audit rows `delivered` and `delivery_failed`. If a
- * newer lease exists, the settlement changes nothing. Returns all settlements.
+ * Settles attempts of one organization in one transaction, with audit rows. If a newer lease exists, the settlement
+ * changes nothing. Returns all settlements.
  */
 export async function settleAttempts(
   { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,

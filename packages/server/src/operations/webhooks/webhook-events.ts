@@ -28,7 +28,6 @@ export function subscribedTypes(wanted: readonly string[] | undefined, url: UrlV
   return [...new Set(wanted as readonly EventType[])];
 }
 
-/** Result of the check of a URL. */
 type UrlVerdict = { readonly href: string } | { readonly refused: string };
 
 /** Returns the normalized URL to store. Faults: webhook_url_refused. */
@@ -36,7 +35,6 @@ export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerd
   return hrefOf(await httpOut.check(url));
 }
 
-/** Does the same for an already checked URL. */
 export function hrefOf(verdict: UrlVerdict): string {
   if ("href" in verdict) return verdict.href;
   throw new Fault("webhook_url_refused", { details: [refusalOf(verdict)] });

@@ -1,4 +1,3 @@
-/** Sets absences of people and their delegates. See docs/reference/reviews.md. */
 import { type Absence, type AbsenceInput, roleMeets } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, isReached } from "@countersign/core";
 import type { Query } from "../../../ports.ts";
@@ -14,8 +13,8 @@ import { refuseEnded } from "../caller-ended.ts";
 import { identityOf } from "../identity.ts";
 
 /**
- * Sets a person's absence and delegate, in place of an earlier absence. Only a delegate named by an admin votes in the
- * absent person's place. Faults: forbidden (neither that person nor an admin), not_found, invalid_request (times, a
+ * Sets a person's absence and delegate. Only a delegate named by an admin votes in the absent person's place. See
+ * docs/reference/reviews.md. Faults: forbidden (neither that person nor an admin), not_found, invalid_request (times, a
  * delegate who may not decide), those of refuseEnded.
  */
 export async function setAbsence(
@@ -64,7 +63,6 @@ export function shownAbsence({ starts_at, ends_at, delegate, by_admin }: StoredA
   return { from: starts_at, until: ends_at, delegate, may_vote: by_admin };
 }
 
-/** Refuses callers other than the person and admins. Faults: not_found (no such person), forbidden. */
 async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller, user_id: string): Promise<void> {
   if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("not_found");
   if (roleMeets(role, ["admin"])) return;
@@ -72,16 +70,14 @@ async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller
   throw faultAt("forbidden", "", "not_allowed", "You may set your own absence. An admin may set that of other people.");
 }
 
-/** Faults: invalid_request (the absent person, an unknown person, or a role that cannot decide). */
 async function refuseUnfitDelegate(query: Query, org_id: string, user_id: string, delegate: string): Promise<void> {
   const refuse = (message: string) => faultAt("invalid_request", "/delegate", "not_allowed", message);
-  if (delegate === user_id) throw refuse("Name another person: nobody stands in for themselves.");
+  if (delegate === user_id) throw refuse("Name another person: a person cannot be their own delegate.");
   const person = await readPerson(query, org_id, delegate);
   if (person === undefined) throw refuse("Nobody in your organization has this user_id.");
   if (!roleMeets(person.role, ["reviewer"])) throw refuse(`The role ${person.role} may not decide.`);
 }
 
-/** Faults: invalid_request (the end is past, or not after the start). */
 async function timesOf(
   query: Query,
   { from, until }: AbsenceInput,

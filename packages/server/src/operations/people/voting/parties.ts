@@ -15,12 +15,10 @@ import { readAddresses, readKeyNames } from "../../../store/people/voters.ts";
 import type { Caller } from "../../shared/caller.ts";
 import type { Places } from "./standing.ts";
 
-/** Where a vote counts, and where it is a party's. */
 export interface PartyPlaces extends Places {
   readonly party: readonly number[];
 }
 
-/** A vote on an action under the current rules. */
 interface PartyVote {
   readonly action: StoredAction;
   readonly present: Present;
@@ -30,7 +28,7 @@ interface PartyVote {
 
 /**
  * Adds the places where the vote is a party's: all if the reviewer is a party, else those voted in place of an absent
- * party. In solo mode nobody is a party, because nobody else could approve.
+ * party. In solo mode nobody is a party.
  */
 export async function withParties(
   query: Query,
@@ -54,7 +52,6 @@ export async function withParties(
   return { ...places, party };
 }
 
-/** Returns the parties' names; none if the membrane lets a party decide alone. */
 export function partiesOf(
   { intent, decision, membrane_id }: StoredAction,
   { rules }: Present,

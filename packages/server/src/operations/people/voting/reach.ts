@@ -1,7 +1,3 @@
-/**
- * Finds rules and reviews that too few people can decide, because reviewers were removed, lost their role or their
- * keys.
- */
 import { limits, type Reviewer } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -24,7 +20,6 @@ import { readHoldingPolicies } from "../../../store/policies/policies.ts";
 import { ableAmong } from "../reviewers.ts";
 
 export interface OutOfReach {
-  /** Null: the membrane's own reviewers. */
   readonly policy_id: string | null;
   readonly policy: string;
   readonly membrane_id: string;
@@ -33,8 +28,8 @@ export interface OutOfReach {
 }
 
 /**
- * Returns live policies and live membranes whose actions too few people can approve now. Each policy is listed once, in
- * its first such membrane. Each list of reviewers is read once.
+ * Returns live policies and live membranes whose actions too few people can approve now. A policy appears once, in its
+ * first such membrane.
  */
 export async function rulesOutOfReach(query: Query, org_id: string): Promise<OutOfReach[]> {
   const membranes = (await readMembranes(query, org_id)).filter(({ status }) => status === "live");
@@ -70,14 +65,14 @@ function ruleMessage(
   const whose = policy === membrane_demand_name ? `The membrane ${membrane}` : `The policy ${policy}`;
   return clipText(
     `Nobody can decide what this rule holds. ${whose} asks for approvals of ${quorum} people; in the membrane ${membrane} ${able}. ` +
-      "Its reviewers were removed, have other roles by now, or have no valid key. Name other reviewers, or invite people.",
+      "Its reviewers were removed, have other roles, or have no valid key. Name other reviewers, or invite people.",
     limits.comment_chars_max,
   );
 }
 
 /**
- * Returns a text that says why too few people can approve a pending review; null: there are enough. `submitter`: may
- * not decide; null: solo mode. `parties` cannot be the only approvers.
+ * Returns why too few people can approve a pending review; null: there are enough. `submitter` may not decide; null:
+ * solo mode. `parties` cannot be the only approvers.
  */
 export async function reviewOutOfReach(
   query: Query,
@@ -105,12 +100,10 @@ export async function reviewOutOfReach(
   return null;
 }
 
-/** Returns a demand's reviewers including its second tier. */
 function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): Reviewer[] {
   return unitedReviewers(reviewers, tier?.reviewers ?? []);
 }
 
-/** Returns true if all who approved a demand, or may approve it, are parties of the action. */
 async function areParties(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Finds who may vote now: reviewers, and delegates of absent reviewers. */
 import { idPrefixes, type Reviewer, roleMeets } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -17,7 +16,6 @@ import { readCredentials } from "../../../store/people/voters.ts";
 import { type Caller, command_line_person, open_mode_actor } from "../../shared/caller.ts";
 import { isReviewer } from "../reviewers.ts";
 
-/** Reads the current state of the people who voted on these reviews. */
 async function readStanding(
   query: Query,
   org_id: string,
@@ -41,8 +39,8 @@ async function readStanding(
 }
 
 /**
- * Returns the review at this moment of the database's clock: drops approvals that no longer count, then opens second
- * tiers. Also returns the lapsed votes. A lapsed approval can open a second tier.
+ * Returns the review as of the database's clock, and the lapsed votes. Drops lapsed approvals first, because they can
+ * open second tiers.
  */
 export async function standingReview(
   query: Query,
@@ -55,7 +53,6 @@ export async function standingReview(
   return { review: openTiers(standing, at), lapsed };
 }
 
-/** Does the same for several reviews, in order. */
 export async function standingReviews<R extends Pick<Review, "record" | "demands">>(
   query: Query,
   org_id: string,
@@ -69,12 +66,10 @@ export async function standingReviews<R extends Pick<Review, "record" | "demands
   );
 }
 
-/** Returns true if approvals of an open review can have lapsed. */
 function hasVotes({ record }: Pick<Review, "record">): boolean {
   return record.status === "pending" && record.votes.length > 0;
 }
 
-/** Returns people's credentials that may decide, and the people who have an account. */
 async function readHeld(
   query: Query,
   org_id: string,
@@ -95,7 +90,7 @@ async function readHeld(
 }
 
 /**
- * Returns the absent people for whom this person may vote now: an admin named the person as delegate, and they could
+ * Returns the absent people for whom this person may vote now: an admin named the person as delegate, and they may
  * decide themselves. Excludes `submitter`, because a delegate cannot decide the own action.
  */
 export async function absentFor(query: Query, org_id: string, person: string, submitter: string): Promise<string[]> {
@@ -106,7 +101,6 @@ export async function absentFor(query: Query, org_id: string, person: string, su
   return absent.filter((each) => accounts.has(each) && credentials.has(each));
 }
 
-/** Returns the absent person named by these reviewers for whom somebody may vote; undefined: none. */
 export function namedAbsent(
   reviewers: readonly Reviewer[],
   absent: readonly string[],
@@ -118,15 +112,11 @@ export function namedAbsent(
 }
 
 export interface Places {
-  /** Indexes of the demands that the vote meets. */
   readonly meets: readonly number[];
-  /** The absent reviewer in whose place the vote meets a demand, by its index. */
   readonly in_place_of: ReadonlyMap<number, string>;
 }
 
-/**
- * Returns the indexes of the demands whose reviewers include the caller, or an absent person for whom the caller votes.
- */
+/** Returns the indexes of the demands whose reviewers include the caller or a represented absent person. */
 export async function placesOf(
   query: Query,
   demands: readonly (ReviewDemand & Partial<CountedDemand>)[],
@@ -148,12 +138,10 @@ export async function placesOf(
   return { meets, in_place_of };
 }
 
-/** Returns the absent people in whose place others approved. */
 function absentOf({ in_place_of = {}, carried = [] }: CountedDemand): string[] {
   return [in_place_of, ...carried.map(({ demand }) => demand.in_place_of ?? {})].flatMap(Object.values<string>);
 }
 
-/** Returns the keys that demands name as reviewers. */
 function keysOf(demands: readonly CountedDemand[]): string[] {
   const reviewers = demands.flatMap((demand) => [
     ...demand.reviewers,

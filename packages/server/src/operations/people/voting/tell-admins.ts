@@ -4,11 +4,8 @@ import type { Runtime } from "../../runtime.ts";
 import { writeMail } from "../mail.ts";
 import { rulesOutOfReach } from "./reach.ts";
 
-/** Organizations per pass. */
 const at_once_max = 10;
-/** Rules listed in one mail. The mail gives the number of the others. */
 const listed_max = 20;
-/** Maximum of mailed admins. */
 const told_max = 100;
 
 /**
@@ -21,20 +18,18 @@ export async function tellAdmins(runtime: Pick<Runtime, "db" | "ids" | "sealer" 
   let looked = 0;
   let mails = 0;
   for (const { org_id } of due) {
-    // One transaction per organization, so that a failing one does not delay the others.
     try {
       const written = await lookAt(runtime, org_id);
       if (written === null) continue;
       looked += 1;
       mails += written;
     } catch (error) {
-      runtime.log.error({ err: error, org_id }, "a look whether people can decide failed");
+      runtime.log.error({ err: error, org_id }, "could not check whether people can decide");
     }
   }
   return mails > 0 || (due.length === at_once_max && looked > 0);
 }
 
-/** Returns the number of written mails; null: no longer due, or another node does it. */
 function lookAt(runtime: Pick<Runtime, "db" | "ids" | "sealer">, org_id: string): Promise<number | null> {
   return runtime.db.system(async (query) => {
     const taken = await takeReviewersDue(query, org_id);
