@@ -5,7 +5,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ grant_id: givenId("prefix grt_") });
 
-/** Grants: a person allows a limited number of similar actions in advance. Source: docs/decisions/0045. */
+/** See docs/decisions/0045-grants.md. */
 export const grantOperations = {
   createGrant: {
     method: "POST",

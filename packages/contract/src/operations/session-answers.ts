@@ -1,4 +1,4 @@
-/** Shared parts of operations on sessions: answers that set or remove the cookie, and the demand for a new sign-in. */
+/** Shared parts of operations on sessions. */
 import { limits } from "../limits.ts";
 import { Session, wrapped } from "../resources/index.ts";
 

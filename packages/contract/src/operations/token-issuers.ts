@@ -8,7 +8,7 @@ const params = closed({ issuer_id: givenId("prefix iss_") });
 const written = { body: TokenIssuerInput, body_bytes_max: limits.body_bytes_max } as const;
 const one = wrapped("token_issuer", TokenIssuer);
 
-/** Issuers whose tokens prove who an agent is. Source: docs/decisions/0044. */
+/** See docs/decisions/0044-verified-identity.md. */
 export const tokenIssuerOperations = {
   addTokenIssuer: {
     ...common,
