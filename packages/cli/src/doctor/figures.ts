@@ -1,4 +1,3 @@
-/** Checks whether the overview's counts are far behind. */
 import type { Instance } from "@countersign/server";
 import { type Finding, note } from "./finding.ts";
 
