@@ -1,4 +1,3 @@
-/** A person's own passkeys. */
 import { limits, type Passkey } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -59,7 +58,6 @@ export function Passkeys() {
   );
 }
 
-/** Reads and deletes the passkeys; `onAdded` reads them again. */
 function usePasskeys(onRemoved: () => void) {
   const client = useClient();
   const queries = useQueryClient();

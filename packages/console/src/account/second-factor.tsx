@@ -1,4 +1,3 @@
-/** A person's second factor: an authenticator app and recovery codes. */
 import type { TotpEnrolment, User } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
@@ -12,7 +11,7 @@ import { useRefreshAccount } from "./refresh-account.ts";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
 
-/** Purpose of the code that the dialog asks for. */
+/** What the dialog asks for. */
 type Asked = "confirm" | "disable" | "codes" | "password";
 
 const titles: Record<Asked, string> = {
@@ -65,7 +64,6 @@ export function SecondFactor({ user }: { readonly user: User }) {
   );
 }
 
-/** State of the dialog, the enrolment and the recovery codes, with their requests. */
 function useSecondFactor() {
   const client = useClient();
   const refresh = useRefreshAccount();
@@ -113,7 +111,6 @@ function useSecondFactor() {
   };
 }
 
-/** Asks for the password, because the session is old. */
 function PasswordDialog({ factor: { begin, close } }: { readonly factor: ReturnType<typeof useSecondFactor> }) {
   return (
     <Dialog title={titles.password} onClose={close}>

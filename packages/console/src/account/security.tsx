@@ -1,4 +1,3 @@
-/** A person's security settings: second factor, passkeys, sessions, password, mails. */
 import { limits, type MadeChoices, type MadeThing, roleMeets, type Session, type User } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -16,7 +15,6 @@ import { useRefreshAccount } from "./refresh-account.ts";
 import { SecondFactor } from "./second-factor.tsx";
 import { Sessions } from "./sessions.tsx";
 
-/** Actions for a signed-in person on their own account. */
 export function Security() {
   const client = useClient();
   const query = useQuery({ queryKey: ["session"], queryFn: () => client.getSession() });

@@ -1,4 +1,3 @@
-/** The sessions of a person, and how to end them. */
 import type { OpenSession } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -57,7 +56,6 @@ export function Sessions() {
   );
 }
 
-/** Ends one session, or all of them. */
 function useEndings(onAllSettled: () => void) {
   const client = useClient();
   const { signOut } = useSession();

@@ -1,4 +1,3 @@
-/** How an admin configures single sign-on. */
 import { domain_record_label, domain_record_prefix, type SingleSignOn } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -46,7 +45,7 @@ export function SingleSignOnSettings() {
   );
 }
 
-/** Reads, saves and deletes the configuration. The query returns null if there is none. */
+/** The query returns null if there is no configuration. */
 function useConfiguration(onRemoved: () => void) {
   const { client } = useSession();
   const queries = useQueryClient();
@@ -95,7 +94,7 @@ function inputOf(form: FormData) {
   };
 }
 
-/** The redirect address for the provider, as the service will report it after single sign-on is saved. */
+/** The provider's redirect address, as the service reports it after saving. */
 const redirectAddress = (org_id: string) => `${location.origin}/sso/callback/${org_id}`;
 
 function Addresses({ known }: { readonly known: SingleSignOn | null }) {

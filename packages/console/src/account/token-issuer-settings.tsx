@@ -1,4 +1,3 @@
-/** How an admin says whose tokens prove who an agent is. */
 import type { TokenIssuer, TokenIssuerInput } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -115,7 +114,7 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
   );
 }
 
-/** The issuer as the form has it. Throws a SyntaxError if the pasted keys are not JSON. */
+/** Throws a SyntaxError if the pasted keys are not JSON. */
 function inputOf(form: FormData): TokenIssuerInput {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const keys = text("keys");

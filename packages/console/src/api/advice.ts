@@ -1,7 +1,6 @@
-/** Explains errors to a person, with advice. */
 import { ApiError, ConnectionError } from "@countersign/sdk";
 
-/** Shown in a toast, or in place of data that could not be loaded. */
+/** Shown in a toast, or in place of data. */
 export interface Advice {
   readonly title: string;
   readonly todo: string;
@@ -71,7 +70,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
 
 const no_passkeys_here = "There are no passkeys at this address";
 
-/** Advice by `details`, where they are more precise than the code. */
+/** Advice by `details`, which are more precise than the code. */
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   no_session: ["You are signed out", "Sign in again. Your text is still here."],
   before_turn: ["It is not your turn yet", ""],
@@ -95,7 +94,6 @@ const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>>
 
 const secondsText = (seconds: number) => (seconds > 3 ? `in ${seconds} seconds` : "in a few seconds");
 
-/** Returns advice for any thrown error. */
 export function adviceOn(error: unknown): Advice {
   if (error instanceof ConnectionError) {
     return {

@@ -1,4 +1,4 @@
-/** The browser's side of passkeys. Older browsers lack parts of it. */
+/** The browser's passkeys. Older browsers lack parts of the interface. */
 
 interface Credentials {
   parseCreationOptionsFromJSON?(options: object): CredentialCreationOptions["publicKey"];
@@ -9,7 +9,6 @@ function credentials(): Credentials | undefined {
   return (globalThis as { readonly PublicKeyCredential?: Credentials }).PublicKeyCredential;
 }
 
-/** Returns whether this browser can create and use passkeys on this page. */
 export function knowsPasskeys(): boolean {
   const found = credentials();
   return found?.parseCreationOptionsFromJSON !== undefined && found.parseRequestOptionsFromJSON !== undefined;

@@ -1,4 +1,4 @@
-/** A button that freezes or unfreezes an agent, a key or the organization, with its dialogs. */
+/** Freezes or unfreezes an agent, a key or the organization. */
 import { type Freeze, type FreezeMode, limits } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";

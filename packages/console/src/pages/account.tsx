@@ -10,7 +10,7 @@ import { EmailField, TextField } from "../parts/forms/field.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 
-/** Reads the token of a mailed link once, and removes it from the address and the tab's history. */
+/** Reads the token of a mailed link once, and removes it from the address and the history. */
 function useToken(): string {
   const { search, pathname } = useLocation();
   const navigate = useNavigate();
@@ -19,7 +19,7 @@ function useToken(): string {
   return token;
 }
 
-/** The token is read once, so a reload needs the link of the mail again. */
+/** A reload needs the link of the mail again. */
 function OpenAgain() {
   return <p className="small muted">To continue, open the link in the mail again: this page does not keep it.</p>;
 }
@@ -101,8 +101,8 @@ export function SignupPage() {
 }
 
 /**
- * Asks for the sign-up's password before it uses the link. Someone else may have signed up with this address, and mail
- * scanners follow links.
+ * Asks for the sign-up's password before it uses the link, because someone else may have signed up with this address,
+ * and mail scanners follow links.
  */
 export function VerifyEmailPage() {
   const { client } = useSession();
@@ -285,7 +285,7 @@ export function InvitationPage() {
   );
 }
 
-/** Target of the mails' own link, and of the one in their header if the mail program does not call the API. */
+/** Target of the mails' own link, and of the link in their header for mail programs that do not call the API. */
 export function UnsubscribePage() {
   const { client } = useSession();
   const token = useToken();

@@ -1,4 +1,3 @@
-/** Grants: similar actions that a person allowed in advance. */
 import type { Grant } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,3 @@
-/** The overview: counts, charts and limits of a time span. */
 import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,3 @@
-/** The caller, the appearance, and a first decision for new users. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
 import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
@@ -93,7 +92,7 @@ export function SettingsPage() {
   );
 }
 
-/** Whose word counts for people and for agents. Open mode has no single sign-on. */
+/** Open mode has no single sign-on. */
 function TrustedIssuers({ is_open }: { readonly is_open: boolean }) {
   return (
     <>

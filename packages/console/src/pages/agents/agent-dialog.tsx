@@ -1,4 +1,3 @@
-/** The form that registers an agent or changes its entry. */
 import { limits, type RegisteredAgent } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
@@ -7,7 +6,7 @@ import { TextArea, TextField } from "../../parts/forms/field.tsx";
 import { Failed } from "../../parts/states.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** `agent`: the one to change; null: a new one. */
+/** `agent` null: a new one. */
 export function AgentDialog({
   agent,
   onClose,

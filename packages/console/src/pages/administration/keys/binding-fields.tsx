@@ -1,4 +1,3 @@
-/** Form fields for the bindings of a key. */
 import {
   type KeyBindings,
   type KeyBindingsInput,
@@ -10,7 +9,6 @@ import {
 import { TextArea } from "../../../parts/forms/field.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 
-/** Initial values of the fields. */
 export type BindingDefaults = Pick<KeyBindings, "membrane_ids" | "agent_ids" | "source_cidrs">;
 
 /** A new agent's key may submit to the default membrane. */
@@ -26,8 +24,8 @@ const lines = (form: FormData, name: string): string[] | null => {
 };
 
 /**
- * Returns the bindings in the form. Agents' keys never ask for shadow mode, unless their environment is shadow.
- * `before` keeps bindings without a field. Null: unbound.
+ * Returns the bindings in the form; null: unbound. Agents' keys never ask for shadow mode, unless their environment is
+ * shadow. `before` keeps bindings without a field.
  */
 export function bindingsIn(form: FormData, { role, environment, before = null }: Asked): KeyBindingsInput | null {
   const chosen = form.getAll("membrane_ids").map(String);

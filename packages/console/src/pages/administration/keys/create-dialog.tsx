@@ -1,4 +1,3 @@
-/** The form of a new API key. */
 import { type ApiKey, type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -26,7 +25,6 @@ const environments = [
   ["test", "test"],
 ] as const satisfies readonly (readonly [ApiKeyInput["environment"], string])[];
 
-/** Returns the key in the form. */
 function inputOf(form: FormData, role: Role): ApiKeyInput {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   return {
@@ -43,7 +41,7 @@ export function CreateDialog({
   onClose,
   onMade,
 }: {
-  /** The key is for an agent that used this key; null: a general new key. */
+  /** The admin key that the agent has used until now; null: any new key. */
   readonly like?: ApiKey | null;
   readonly onClose: () => void;
   readonly onMade: (key: ApiKeyCreated) => void;

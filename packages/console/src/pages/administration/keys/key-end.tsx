@@ -7,7 +7,6 @@ import { useShowSecret } from "../../../parts/forms/shown-secret.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** The way in which the key ends. */
 export interface KeyEnd {
   readonly act: "revoke" | "rotate";
   readonly key: ApiKey;
@@ -49,7 +48,6 @@ export function useKeyEnds(onSettled: () => void) {
   };
 }
 
-/** Asks before the key ends. */
 export function KeyEndQuestion({
   end: { act, key },
   ...question

@@ -7,7 +7,7 @@ import { MadeDialog, undecidedThings } from "../../../parts/forms/made-dialog.ts
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** The new role of a person; null: the person is removed. */
+/** `role` null: the person is removed. */
 export interface PersonChange {
   readonly user: User;
   readonly role: PersonRole | null;
@@ -40,7 +40,6 @@ export function usePersonChange(onAsked: (change: PersonChange | null) => void) 
   });
 }
 
-/** Asks before the change. */
 export function PersonChangeQuestion({
   change: { user, role, things },
   onConfirm,

@@ -1,4 +1,3 @@
-/** The roles that an admin can give to a person. */
 import type { PersonRole } from "@countersign/contract";
 
 export const roles = [

@@ -1,4 +1,3 @@
-/** The questions before a webhook gets a new secret or is deleted. */
 import type { Webhook } from "@countersign/contract";
 import { Confirm } from "../../../parts/forms/dialog.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
