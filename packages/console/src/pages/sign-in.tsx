@@ -1,4 +1,3 @@
-/** The sign-in page. */
 import type { Session } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
@@ -51,7 +50,7 @@ function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly o
   const verify = useMutation({
     mutationFn: (code: string) => client.verifyMfa(code),
     onSuccess: onDone,
-    // Another tab of this browser completed the login: the person is signed in.
+    // Another tab completed the login: the person is signed in.
     onError: (error) => {
       if (error instanceof ApiError && error.code === "state_conflict") onDone();
     },

@@ -1,4 +1,4 @@
-/** Facts that rules asked for and nobody supplied, with advice. */
+/** Facts that rules needed and nobody supplied. */
 import type { Overview } from "@countersign/contract";
 import { HorizontalBars } from "./charts.tsx";
 import { Data } from "./tables/data.tsx";

@@ -13,7 +13,6 @@ export function OrganizationSwitch({
 }: {
   readonly label: string;
   readonly isOn: (settings: OrganizationSettings) => boolean;
-  /** Returns the settings change for on or off. */
   readonly change: (on: boolean) => OrganizationChange;
   readonly onChanged?: () => void;
 }) {

@@ -41,7 +41,6 @@ export function Failed({ error, retry }: { readonly error: unknown; readonly ret
   );
 }
 
-/** Shows loading, failure, or the data. */
 export function Loaded<T>({
   query,
   what,

@@ -2,7 +2,6 @@
 import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { documentFields } from "./document-text.ts";
 
-/** One completion. */
 export interface Word {
   readonly label: string;
   readonly kind: "variable" | "fact" | "function" | "field" | "value";

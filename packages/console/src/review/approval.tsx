@@ -9,7 +9,7 @@ import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-/** Returns whether the action is unclaimed, so that its approval can still be used. */
+/** Returns whether the approval can still be used. */
 const isOpen = ({ execution }: Decision) => execution?.status === "none" || execution?.status === "skipped";
 
 export function ApprovalNote({ decision }: { readonly decision: Decision }) {

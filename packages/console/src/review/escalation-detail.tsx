@@ -102,7 +102,7 @@ function useArticleFocus(called: boolean, act: Act | null) {
     if (called) article.current?.focus({ preventScroll: true });
   }, [called]);
   useEffect(() => {
-    // After a ruling, the button of the dialog is gone or disabled, so it cannot get the focus back.
+    // The dialog's button is gone or disabled, so it cannot get the focus back.
     if (act === null && acted.current && focusIsLost()) article.current?.focus({ preventScroll: true });
     acted.current = act !== null;
   }, [act]);

@@ -127,7 +127,7 @@ function RunButtons({ form: { run, finished, goOn, close } }: { readonly form: G
   );
 }
 
-/** Returns the differences of the escalations in words. Approving waits for them. */
+/** Approving waits for the differences. */
 function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
   if (compared === undefined) return "Their differences are not known yet; approving needs them.";
   const { differences, withheld, changed } = compared;

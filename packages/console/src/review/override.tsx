@@ -15,7 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { documentInForce } from "../policies/in-force.ts";
 
-/** Milliseconds between two reads of an override that waits for its second person. */
+/** Time between two reads of an override that waits for its second person. */
 const watch_ms = 5_000;
 
 export function OverrideOf({ decision }: { readonly decision: Decision }) {

@@ -11,14 +11,14 @@ interface Difference {
 /** The differences of one action: its own values, then those that only others have. */
 export interface Apart {
   readonly places: readonly Difference[];
-  /** Number of further places that only others have, shown with those. */
+  /** Number of further places that only others have. */
   readonly elsewhere: number;
 }
 
-/** The differences of each action; empty if all are equal. */
+/** Empty if all actions are equal. */
 export type Differences = ReadonlyMap<string, Apart>;
 
-/** Limit of places that only others have, because an agent may name its parameters differently in every action. */
+/** Places that only others have, because an agent may name its parameters differently in every action. */
 const elsewhere_named_max = 100;
 
 const begins: Readonly<Record<string, string>> = { "{": "{ … }", "[": "[ … ]" };

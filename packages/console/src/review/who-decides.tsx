@@ -1,4 +1,3 @@
-/** Chooses the reviewers of a review: everyone of a role, or certain people and keys. */
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { useState } from "react";
 import { SelectField, TextField } from "../parts/forms/field.tsx";

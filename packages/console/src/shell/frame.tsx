@@ -46,7 +46,7 @@ function useMainFocus(name: string | null) {
   const { pathname } = useLocation();
   const before = useRef(pathname);
   useEffect(() => {
-    // A page change moves the focus to the new page, as loading one would.
+    // A page change moves the focus, as loading a page would.
     if (before.current !== pathname) main.current?.focus({ preventScroll: true });
     before.current = pathname;
   }, [pathname]);

@@ -7,7 +7,7 @@ import { useClient, useMay } from "../../api/session.tsx";
 import { Confirm } from "../../parts/forms/dialog.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** The question of the dialog. It keeps the displayed version, because a newer one may arrive. */
+/** Keeps the displayed version, because a newer one may arrive. */
 interface Asked {
   readonly what: "live" | "shadow" | "retire";
   readonly version: number;
@@ -40,7 +40,6 @@ export function InForce({ policy }: { readonly policy: Policy }) {
   );
 }
 
-/** Activates or retires the policy. */
 function useAct({ policy_id }: Policy, onSettled: () => void) {
   const client = useClient();
   const queries = useQueryClient();

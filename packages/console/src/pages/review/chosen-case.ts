@@ -10,7 +10,7 @@ export function useChosenCase(
 ) {
   /** The case last chosen by keyboard. */
   const [called, setCalled] = useState<string>();
-  /** Cases of the last ruling on this page, which the list may still contain. */
+  /** Cases of the last ruling, which the list may still contain. */
   const [ruled, setRuled] = useState<readonly string[]>([]);
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
   const first = visible.find(({ escalation_id }) => !ruled.includes(escalation_id))?.escalation_id;

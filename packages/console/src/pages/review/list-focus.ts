@@ -15,7 +15,7 @@ export function useListFocus({
 }) {
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
-    // The last case is gone, and the focused element with it.
+    // The last case and the focused element are gone.
     if (chosen === undefined && ruled.length > 0 && focusIsLost()) place.current?.focus({ preventScroll: true });
   }, [chosen, ruled]);
   const group_gone = useRef(false);

@@ -1,5 +1,3 @@
-/** Filters that several pages share. */
-
 import { useMembranes } from "../shadow-banner.tsx";
 import { SelectField, TextField } from "./field.tsx";
 
@@ -9,7 +7,6 @@ interface Filter {
   readonly onFilter: (filter: string) => void;
 }
 
-/** Live, shadow or test. */
 export function ModeFilter({ filter, onFilter }: Filter) {
   return (
     <SelectField
@@ -39,8 +36,8 @@ export function MembraneFilter({ filter, onFilter }: Filter) {
 }
 
 /**
- * Returns a filter's time in the API's form. The address has this form, too, so that a shared address means the same in
- * every time zone.
+ * Returns a filter's time in the API's form, also for the address, so that a shared address means the same in every
+ * time zone.
  */
 export const asTime = (text: string | undefined): string | undefined => {
   const at = new Date(text ?? "");

@@ -1,4 +1,4 @@
-/** The form of one entry of a membrane's action catalogue, which overrides agents' descriptions of the tool. */
+/** The form of one entry of a membrane's action catalogue. */
 import { actionTypes, type CatalogueEntry, dataClasses, foldName, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";
@@ -89,7 +89,7 @@ function entryOf(form: FormData, tool: CatalogueEntry | null): CatalogueEntry {
   };
 }
 
-/** Saves the entry of a verb; null removes it. */
+/** `entry` null removes the verb. */
 function useSave(membrane_id: string, onSaved: () => void) {
   const client = useClient();
   const queries = useQueryClient();

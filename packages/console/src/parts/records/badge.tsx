@@ -29,7 +29,7 @@ export function StatusBadge({ escalation: { status, resolution } }: { readonly e
   return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
 }
 
-/** Shows that the submitter decided on the action, which requires an organization without a second person. */
+/** The submitter decided, which requires an organization without a second person. */
 export function SelfReviewed({ escalation: { self_reviewed } }: { readonly escalation: Escalation }) {
   return self_reviewed ? <span className="badge shadow">self-reviewed</span> : null;
 }

@@ -1,4 +1,4 @@
-/** Parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
+/** Parts of a decision, for the review queue and the decision page. */
 import {
   type AuditRecord,
   assuranceMeanings,
@@ -17,7 +17,7 @@ import { Badge } from "./badge.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
 
-/** An organization's policies have their own ids. Those of packs are named after the rule. */
+/** Policies of packs are named after the rule instead. */
 const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
@@ -262,7 +262,7 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
   );
 }
 
-/** Returns who changed the action: modifications without a policy are a person's. */
+/** Modifications without a policy are a person's. */
 function changersOf({ modifications }: Decision): string {
   if (modifications.every(({ policy_id }) => policy_id !== null)) return "Rules change";
   return modifications.some(({ policy_id }) => policy_id !== null)

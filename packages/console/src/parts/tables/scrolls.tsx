@@ -1,4 +1,4 @@
-/** Areas that scroll in their own frame. They can be focused and have a name, so that the keyboard reaches them. */
+/** Areas that scroll in their own frame, with a focus and a name for the keyboard. */
 import type { ReactNode } from "react";
 import { Data } from "./data.tsx";
 

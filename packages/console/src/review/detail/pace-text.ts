@@ -1,4 +1,3 @@
-/** Describes a rule's pace and fast approvals in words. */
 import type { FastVote, Pace } from "@countersign/contract";
 
 /** Returns which approvals need a reason. */

@@ -1,4 +1,3 @@
-/** The state of the review: approvals, reviewers, and each vote. */
 import type { Escalation } from "@countersign/contract";
 import { VerdictBadge } from "../../parts/records/badge.tsx";
 import { Reviewers, Who } from "../../parts/records/who.tsx";

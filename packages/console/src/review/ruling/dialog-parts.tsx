@@ -1,4 +1,3 @@
-/** Common parts of the dialogs: the case, and why the act failed. */
 import type { Escalation } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { adviceOn } from "../../api/advice.ts";
