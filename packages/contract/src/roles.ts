@@ -1,23 +1,29 @@
-/** Source: spec §5. */
-
-/** The roles of keys and people, with the roles whose permissions they include (themselves, too). */
+/** The roles of keys and people, with the roles whose permissions they include (themselves, too). Source: spec §5. */
 export const roles = {
   admin: {
     includes: ["admin", "operator", "reviewer"],
-    meaning: "Manages keys, membranes, policies, webhooks and people. Has all permissions of an operator.",
+    meaning:
+      "Manages keys, membranes, policies, webhooks, agents, sign-in and people, and ends freezes. Has all permissions of an operator.",
   },
   operator: {
     includes: ["operator", "reviewer"],
     meaning:
-      "Manages stored context, failed deliveries, cancellations, reassignments, overrides and freezes. Has all permissions of a reviewer.",
+      "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, starts freezes and reads the audit trail. Has all permissions of a reviewer.",
   },
-  reviewer: { includes: ["reviewer"], meaning: "Decides escalations." },
+  reviewer: {
+    includes: ["reviewer"],
+    meaning: "Decides escalations, manages grants, and reads decisions, rules and agents.",
+  },
   host: {
     includes: ["host"],
     meaning: "Submits for agents and attests their facts. Only for keys. Decides and administers nothing.",
   },
   agent: { includes: ["agent"], meaning: "Submits intents and reads its own." },
-  auditor: { includes: ["auditor"], meaning: "Reads everything and changes nothing." },
+  auditor: {
+    includes: ["auditor"],
+    meaning:
+      "Reads decisions, rules, people and the audit trail, but no keys, invitations and failed deliveries. Changes nothing.",
+  },
 } as const satisfies Record<string, { includes: readonly string[]; meaning: string }>;
 
 export type Role = keyof typeof roles;

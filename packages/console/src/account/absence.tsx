@@ -60,7 +60,7 @@ export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; rea
       <SelectField
         label="Substitute"
         name="delegate"
-        hint="Gets the mails about reviews. If an admin names this person, the person also votes instead."
+        hint="Gets the mails about reviews. Also votes in place of the absent person if an admin chose the delegate."
         required
         options={others.map(({ user_id: id, email }) => [id, email] as const)}
       />

@@ -33,7 +33,7 @@ export function SecondFactor({ user }: { readonly user: User }) {
       <h2>Second factor</h2>
       <p>
         {user.mfa_enabled
-          ? "On: signing in asks for a code of your authenticator."
+          ? "On: signing in asks for a code from your authenticator."
           : "Off. A password alone can be guessed or stolen; set up an authenticator app."}
       </p>
       <div className="row">
@@ -172,7 +172,7 @@ function NewAuthenticator({ enrolment: { uri, secret } }: { readonly enrolment: 
 function RecoveryCodes({ codes, onClose }: { readonly codes: readonly string[]; readonly onClose: () => void }) {
   return (
     <Dialog title="Recovery codes" onClose={null}>
-      <p>Each signs in once when the authenticator is not at hand. They are shown only here: store them safely.</p>
+      <p>Each code works once, in place of your authenticator. They are shown only here: store them safely.</p>
       <pre className="snippet">{codes.join("\n")}</pre>
       <div className="actions">
         <CopyButton text={codes.join("\n")} label="Copy the codes" />

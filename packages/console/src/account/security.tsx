@@ -174,7 +174,7 @@ function Mails({ user }: { readonly user: User }) {
           disabled={change.isPending}
           onChange={(event) => change.mutate(event.target.checked)}
         />
-        Tell me about actions that wait for my review
+        Send me mails about actions that wait for my review
       </label>
     </section>
   );

@@ -49,7 +49,7 @@ export function Sessions() {
           onClose={() => setAsked(false)}
         >
           <p>All your sessions end at once, this one too. API keys stay valid.</p>
-          {hasDrafts() && <p>What you wrote in this tab and did not save is dropped.</p>}
+          {hasDrafts() && <p>Unsaved text in this tab is deleted.</p>}
         </Confirm>
       )}
     </section>

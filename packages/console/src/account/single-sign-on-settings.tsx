@@ -38,7 +38,7 @@ export function SingleSignOnSettings() {
           onConfirm={() => remove.mutate()}
           onClose={() => setAsked(false)}
         >
-          <p>Sessions go on. People without a password set one by mail.</p>
+          <p>Sessions stay valid. People without a password set one by mail.</p>
         </Confirm>
       )}
     </section>
@@ -127,8 +127,8 @@ function Addresses({ known }: { readonly known: SingleSignOn | null }) {
       </p>
       {known === null && (
         <p className="muted small">
-          The provider asks for it before it gives a client id. It begins as the address of this page does: open the
-          console at its public address.
+          Your provider needs this address before it gives you a client id. It begins with the address of this page, so
+          open the console at its public address.
         </p>
       )}
     </>
@@ -169,7 +169,7 @@ function SettingsForm({
           type="password"
           autoComplete="off"
           required={known === null}
-          hint={known === null ? "" : "Empty: as it is"}
+          hint={known === null ? "" : "Empty: unchanged"}
         />
         <TextField
           label="E-mail domains"

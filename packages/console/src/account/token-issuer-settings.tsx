@@ -91,7 +91,7 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
   const toasts = useToasts();
   const remove = useMutation({
     mutationFn: () => client.removeTokenIssuer(issuer.issuer_id),
-    onSuccess: () => toasts.done("Issuer removed", "Its tokens prove nothing from the next decision on."),
+    onSuccess: () => toasts.done("Issuer removed", "From the next decision on, its tokens are not trusted."),
     onError: toasts.failed,
     onSettled: () => {
       onClose();
@@ -108,7 +108,7 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
       onClose={onClose}
     >
       <p>
-        Tokens of <Data text={nameOf(issuer)} /> prove nothing from the next decision on.
+        From the next decision on, tokens of <Data text={nameOf(issuer)} /> are not trusted.
       </p>
     </Confirm>
   );
@@ -160,7 +160,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
             ]}
           />
           <TextField label="Issuer or trust domain" name="name" required />
-          <TextField label="Audience" hint="several: with spaces between them" name="audience" required />
+          <TextField label="Audience" hint="separate several with spaces" name="audience" required />
           <TextField label="Claim with the agent's id" hint="empty: act.sub, else sub" name="agent_claim" />
         </div>
         <TextArea

@@ -11,7 +11,7 @@ export interface Advice {
 const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   invalid_request: ["The service does not accept this input", "Check what you entered and try again."],
   quota_exceeded: ["The plan's limit for this month is reached", "Nothing was stored. The page Usage shows the plan."],
-  review_queue_full: ["Too many actions wait for review", "Nothing was stored. Rule on some of them first."],
+  review_queue_full: ["Too many actions wait for review", "Nothing was stored. Decide some of them first."],
   missing_api_key: ["You are signed out", "Sign in again. Your text is still here."],
   invalid_api_key: [
     "This key is not valid",
@@ -37,7 +37,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "Write the reason as comment for people, then approve again. Or ask for one more person.",
   ],
   already_claimed: ["Another agent has claimed this action", "Do not repeat it. The decision shows the outcome."],
-  handed_on: ["Its approval went to an equal action", "Do not do it. The decision names the other action."],
+  handed_on: ["Its approval went to an equal action", "Do not execute it. The decision names the other action."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",

@@ -234,7 +234,7 @@ export function ResetPasswordPage() {
 function ResetPasskeys({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
   return (
     <>
-      <p>These passkeys sign in without the password. Remove them if one may not be yours.</p>
+      <p>These passkeys sign in without the password. Remove them if you do not recognize one.</p>
       <ul className="small">
         {passkeys.map(({ passkey_id, name, created_at }) => (
           <li key={passkey_id}>
@@ -294,14 +294,16 @@ export function UnsubscribePage() {
     <Outside title="Notification mails">
       <section className="card stack">
         {stop.isSuccess ? (
-          <p role="status">You get no more mails about waiting actions. Settings switch them on again.</p>
+          <p role="status">
+            You get no more mails about waiting actions. You can switch them on again in the settings.
+          </p>
         ) : (
           <>
             <p>Stop mails about actions that wait for your review?</p>
             <FormError error={stop.error} />
             {stop.isError && (
               <p className="small muted">
-                {"Signed in, you stop them in the "}
+                {"If you are signed in, you can stop them in the "}
                 <Link to="/settings">settings</Link>.
               </p>
             )}

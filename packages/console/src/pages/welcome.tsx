@@ -138,7 +138,7 @@ function submitTest(client: Client): Promise<SubmitAnswer> {
   });
 }
 
-/** Admin keys must not submit. Creates a bound key for a day and revokes it after the test. */
+/** Admin keys should not submit. Creates a bound key for a day and revokes it after the test. */
 async function withAgentKey<T>(admin: Client, work: (agent: Client) => Promise<T>): Promise<T> {
   const bindings = { agent_ids: [test_agent_id], forbid_shadow: true };
   const key = await admin.createApiKey({ name: "test intent", role: "agent", expires_in_days: 1, bindings });

@@ -17,7 +17,7 @@ export interface TextPart {
 const emojiStyle = /(?<=(?![\p{Emoji_Presentation}\p{ASCII}])\p{Emoji})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)/uy;
 
 const names: Readonly<Record<string, string>> = {
-  " ": "space, in a text of nothing else",
+  " ": "space, in a text of only spaces",
   "\u001b": "escape: begins a terminal command",
   "\u0000": "null character",
   "\u00ad": "soft hyphen",

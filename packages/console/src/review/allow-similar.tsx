@@ -101,7 +101,7 @@ function GrantDialog({
       >
         <p>
           {`The agent ${agent.id} may run ${action.verb} on ${target ?? "any target"} without a review, within the limits below. ` +
-            "Every parameter without a limit is free. A grant does not decide the present action."}
+            "Every parameter without a limit is free. The grant does not decide the current action."}
         </p>
         <LimitFields draft={draft} permitted={permitted} onChange={(change) => setDraft({ ...draft, ...change })} />
         {act.error !== null && <Failed error={act.error} />}

@@ -32,7 +32,7 @@ const outcomes = { approve: "approved", approve_modified: "approved with changes
 const ends = {
   decided: "Decided by ",
   cancelled: "The review was cancelled by ",
-  timed_out: "Nobody ruled in time.",
+  timed_out: "Nobody decided in time.",
 } as const;
 
 /**

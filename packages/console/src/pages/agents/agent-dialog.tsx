@@ -24,7 +24,7 @@ export function AgentDialog({
       return client.registerAgent(agent?.agent_id ?? text("agent_id") ?? "", input);
     },
     onSuccess: () => {
-      toasts.done("Saved", "Decisions follow it from the next one on.");
+      toasts.done("Saved", "It applies from the next decision on.");
       void queries.invalidateQueries({ queryKey: ["agents"] });
       onClose();
     },

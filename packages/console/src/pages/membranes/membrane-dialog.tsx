@@ -105,7 +105,7 @@ function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () =>
           );
     },
     onSuccess: ({ warnings }) => {
-      toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");
+      toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "It applies from the next decision on.");
       for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
@@ -199,7 +199,7 @@ function ReviewFields({ membrane }: FieldsProps) {
       />
       <TextField
         label="Approval that needs a reason"
-        hint="its number within five minutes, for example 10; empty: none"
+        hint="this one within five minutes and all later ones, for example 10; empty: none"
         name="reason_from"
         type="number"
         min={1}

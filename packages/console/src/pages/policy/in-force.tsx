@@ -53,7 +53,7 @@ function useAct({ policy_id }: Policy, onSettled: () => void) {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
         after.status === "retired" ? "Retired" : `Version ${after.active_version} is active (${after.status})`,
-        "Every later decision follows it.",
+        "It applies from the next decision on.",
       );
       for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
     },
@@ -95,7 +95,7 @@ const actions = { live: "Activate", shadow: "Activate in shadow", retire: "Retir
 const consequences = {
   live: "It applies from the next decision on, on every node.",
   shadow: "It is evaluated and recorded from the next decision on, and stops nothing.",
-  retire: "It stops deciding with the next decision. You cannot activate it again, and its name stays taken.",
+  retire: "It is not evaluated from the next decision on. You cannot activate it again, and its name stays taken.",
 } as const;
 
 function Question({

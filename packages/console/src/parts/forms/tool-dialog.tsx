@@ -105,7 +105,7 @@ function useSave(membrane_id: string, onSaved: () => void) {
       });
     },
     onSuccess: () => {
-      toasts.done("Saved", "Later decisions follow it.");
+      toasts.done("Saved", "It applies from the next decision on.");
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
     },

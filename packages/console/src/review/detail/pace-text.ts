@@ -4,7 +4,7 @@ import type { FastVote, Pace } from "@countersign/contract";
 export function paceText({ min_seconds, reason_from }: Pace): string {
   const when = [
     ...(min_seconds === undefined ? [] : [`within ${min_seconds} s after the case was shown`]),
-    ...(reason_from === undefined ? [] : [`from number ${reason_from} within five minutes on`]),
+    ...(reason_from === undefined ? [] : [`if it is number ${reason_from} or later within five minutes`]),
   ];
   return when.length === 0 ? "" : `An approval needs a reason ${when.join(" and ")}.`;
 }

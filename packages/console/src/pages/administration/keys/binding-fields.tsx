@@ -63,7 +63,7 @@ export function BindingFields({
         <TextArea
           label="Agents"
           name="agent_ids"
-          hint={`The ids of the agents that may use the key, one a line.${role === "host" ? "" : " Empty: every agent."}`}
+          hint={`The ids of the agents that may use the key, one per line.${role === "host" ? "" : " Empty: every agent."}`}
           required={role === "host"}
           rows={2}
           maxLength={limits.key_bindings_max * (limits.agent_id_chars_max + 1)}
@@ -73,7 +73,7 @@ export function BindingFields({
       {onlySubmits(role) && (
         <fieldset className="stack tight">
           <legend>Membranes</legend>
-          <p className="hint">Where the key may submit. None: everywhere. It may not ask for shadow mode.</p>
+          <p className="hint">Where the key may submit. None: everywhere. The key cannot request shadow mode.</p>
           {membranes.map(({ membrane_id, name }) => (
             <label key={membrane_id} className="check">
               <input
@@ -90,7 +90,7 @@ export function BindingFields({
       <TextArea
         label="Networks"
         name="source_cidrs"
-        hint="Networks that requests must come from, one a line, such as 10.1.0.0/16. Empty: any."
+        hint="Networks that requests must come from, one per line, such as 10.1.0.0/16. Empty: any."
         rows={2}
         maxLength={limits.key_bindings_max * (limits.cidr_chars_max + 1)}
         defaultValue={defaults.source_cidrs?.join("\n") ?? ""}

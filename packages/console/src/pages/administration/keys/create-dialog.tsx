@@ -14,9 +14,9 @@ const roles = [
   ["agent", "agent: submits intents, reads its own"],
   ["host", "host: submits for an agent, vouches for its facts"],
   ["reviewer", "reviewer: decides escalations"],
-  ["operator", "operator: overrides, context, deliveries"],
+  ["operator", "operator: overrides, freezes, facts, deliveries"],
   ["admin", "admin: everything"],
-  ["auditor", "auditor: reads everything"],
+  ["auditor", "auditor: reads decisions, rules, audit trail"],
 ] as const satisfies readonly (readonly [Role, string])[];
 
 const environments = [
@@ -69,7 +69,12 @@ export function CreateDialog({
             {"now. Filled in from that key's submissions in the last 30 days."}
           </p>
         )}
-        <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={limits.name_chars_max} />
+        <TextField
+          label="Name"
+          name="name"
+          hint="For example: refund bot, production"
+          maxLength={limits.name_chars_max}
+        />
         <SelectField
           label="Role"
           value={role}
@@ -87,7 +92,7 @@ export function CreateDialog({
         </Loaded>
         <SelectField label="Environment" name="environment" options={environments} />
         <TextField
-          label="Days until it ends"
+          label="Days until it expires"
           name="days"
           type="number"
           min={1}
@@ -112,7 +117,7 @@ function EndsOpenMode() {
     <div className="banner warn">
       <div>
         <strong>This ends open mode permanently</strong>
-        Store the key, because access needs one from then on. Choose the role admin for the first one.
+        Store the key: from then on, every request needs a key. Choose the role admin for the first one.
       </div>
     </div>
   );

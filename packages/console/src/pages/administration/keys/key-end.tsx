@@ -32,7 +32,7 @@ export function useKeyEnds(onSettled: () => void) {
     mutationFn: (key_id: string) => client.rotateApiKey(key_id),
     onSuccess: async ({ api_key }) => {
       showSecret({
-        title: "Your new key; the old one has ended",
+        title: "Your new key; the old one is no longer valid",
         about: "Store it now.",
         text: api_key,
         label: "Copy the key",

@@ -51,7 +51,7 @@ export function DeleteQuestion({
       onClose={onClose}
     >
       <p>
-        <Data text={webhook.url} /> gets no further messages. Running deliveries end.
+        <Data text={webhook.url} /> gets no further messages. Its pending deliveries are cancelled.
       </p>
     </Confirm>
   );

@@ -51,8 +51,8 @@ export function SendAllAgain({
             </p>
           )}
           <p className="small muted">
-            Messages already sent again are skipped, unless that was cancelled. So are messages without an active
-            webhook.
+            Skips messages without an active webhook, and messages that were already sent again, unless that delivery
+            was cancelled.
           </p>
           {sending.isPending && (
             <p role="status">
