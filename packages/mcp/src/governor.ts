@@ -188,7 +188,7 @@ class ConnectionGovernor implements Governor {
       return void this.#send(refusal(null, errorCodes.parse_error, "This is not one JSON text on a line."));
     }
     const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, errorCodes.invalid_request, why));
-    if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
+    if (!isMessage(read)) return void refuse(null, "This is not a message of JSON-RPC 2.0.");
     try {
       const { value, write, inexactIn } = readExactly(text);
       const answer = (said: JsonObject) => this.#options.toClient(write(said));

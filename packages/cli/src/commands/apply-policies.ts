@@ -36,7 +36,9 @@ export function addApply(policies: Command, terminal: Terminal): void {
     .argument("<file...>")
     .addOption(urlOption())
     .addOption(keyOption())
-    .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
+    .addOption(
+      new Option("--activate <mode>", "activate the policies of the files in this mode").choices(["live", "shadow"]),
+    )
     .option("--dry-run", "show what would be done, and do nothing", false)
     .addHelpText("after", help)
     .action((files: string[], options: Options) => apply(terminal, files, options));

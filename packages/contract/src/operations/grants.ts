@@ -54,7 +54,7 @@ export const grantOperations = {
     path: "/v1/grants/{grant_id}",
     tag: "Grants",
     summary: "Revoke a grant",
-    description: "Once this has answered, the grant approves nothing on any node.",
+    description: "After this answer the grant approves nothing, on any node.",
     auth: ["reviewer"],
     rate: "general",
     params,

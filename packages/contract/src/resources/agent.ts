@@ -17,7 +17,7 @@ export const AgentInput = closed(
       nullable(
         chosenName(
           limits.agent_id_chars_max,
-          `the agent above this one, which the register must have already; at most ${limits.agents_above_max} agents stand above each other`,
+          `the agent above this one, which the register must have already; at most ${limits.agents_above_max} agents above an agent`,
         ),
       ),
     ),
@@ -30,7 +30,7 @@ export type AgentInput = Static<typeof AgentInput>;
 export const RegisteredAgent = Type.Object(
   {
     agent_id: text(limits.agent_id_chars_max, {
-      description: "as it was first written; other cases and widths are the same agent",
+      description: "as first written; spellings with another case or width are the same agent",
     }),
     owner: nullable(text(limits.name_chars_max)),
     purpose: nullable(text(limits.agent_purpose_chars_max)),

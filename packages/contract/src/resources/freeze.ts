@@ -60,8 +60,8 @@ export type Unfreezing = Static<typeof Unfreezing>;
 
 export const FreezePreviewQuery = closed({
   kind: FreezeKind,
-  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "only and always with the kind agent")),
-  key_id: Type.Optional(givenId("only and always with the kind key")),
+  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "required with the kind agent, refused with others")),
+  key_id: Type.Optional(givenId("required with the kind key, refused with others")),
 });
 export type FreezePreviewQuery = Static<typeof FreezePreviewQuery>;
 

@@ -51,7 +51,7 @@ export function addIssuers(program: Command, terminal: Terminal): void {
     .action((options: ServiceOptions) => list(terminal, options));
   issuers
     .command("remove <issuer_id>")
-    .description("trust an issuer no more")
+    .description("stop trusting an issuer")
     .addOption(urlOption())
     .addOption(keyOption("admin key"))
     .addHelpText("after", "\nExample:\n  $ countersign issuers remove iss_01K…")
