@@ -40,7 +40,6 @@ export async function checkPolicyFile(
   return { checked: { ...checked, valid, diagnostics: [...diagnostics, ...red], tests }, document };
 }
 
-/** A document without errors. */
 export interface PolicyFile {
   readonly file: string;
   readonly document: PolicyDocument;

@@ -6,7 +6,6 @@ export interface ErrorCodeRow {
   readonly advice: string;
 }
 
-/** All values of `error.code`, by status. */
 export const errorCodes = {
   invalid_json: {
     status: 400,

@@ -55,7 +55,6 @@ export interface EventTypeRow {
   readonly data: readonly EventField[] | "escalation_record" | "none";
 }
 
-/** Every event type that a webhook may name. */
 export const eventTypes = {
   "decision.approved": {
     sent: true,
@@ -117,7 +116,6 @@ export const eventTypes = {
   "pattern.detected": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
 } as const satisfies Record<string, EventTypeRow>;
 
-/** A member of a webhook's `event_types`. */
 export type EventType = keyof typeof eventTypes;
 
 export type SentEventType = {

@@ -5,7 +5,6 @@
 export const hiddenCharacter: RegExp =
   /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** Returns the JSON escape of a character. */
 export function jsonEscapeOf(char: string): string {
   return char
     .split("")

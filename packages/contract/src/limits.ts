@@ -220,7 +220,6 @@ export const limits = {
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,
   sso_login_seconds: 600,
-  /** For the address that the browser opens. */
   sso_location_chars_max: 8_192,
 
   // Running

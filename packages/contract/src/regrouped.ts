@@ -26,7 +26,6 @@ export function identifierOf(text: string): string | null {
   return !found.includes("\n") && found.length >= chars_min && digits >= digits_min ? found : null;
 }
 
-/** A text prepared for the search. */
 export interface Compacted {
   /** Letters and digits in lower case, without separators. Any other character is a line end. */
   readonly text: string;
@@ -64,7 +63,6 @@ export interface TextSpan {
   readonly end: number;
 }
 
-/** Returns the span in the original text. */
 export function wholeSpan({ at }: Compacted, { start, end }: TextSpan): TextSpan {
   return { start: at[start] as number, end: (at[end - 1] as number) + 1 };
 }

@@ -59,7 +59,7 @@ export function onlySubmits(role: Role): boolean {
   return role === "agent" || role === "host";
 }
 
-/** Who may call an operation: anyone, any valid key or session, a session, or at least one of these roles. */
+/** The callers of an operation: anyone, any valid key or session, a session, or at least one of these roles. */
 export type Auth = "none" | "any" | "session" | readonly Role[];
 
 /** Does not check for a session. */

@@ -5,7 +5,6 @@ import { LineTooLong } from "./json-lines.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
-/** Runs a Node program as the governed server. */
 function serving(
   program: string,
   { patience_ms = 60_000, ...client }: Partial<ProcessOptions["client"] & { patience_ms: number }> = {},

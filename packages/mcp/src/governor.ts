@@ -53,7 +53,6 @@ export interface GovernorOptions extends SubmissionOptions {
   readonly mode?: "shadow" | undefined;
   /** True: withdraw a call that the client cancels during its review. False: it stays in review for an equal call. */
   readonly withdraws: boolean;
-  /** How long the client waits for a review. */
   readonly wait_ms: number;
   readonly progress_ms: number;
   /** Each takes one message as a line of JSON. */

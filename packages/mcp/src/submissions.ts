@@ -1,4 +1,3 @@
-/** Describes tool calls as intents. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import type { KnownTool } from "./known-tools.ts";
 import { isObject, type JsonObject, metaKeys, metaOf } from "./messages.ts";
@@ -7,10 +6,8 @@ export interface SubmissionOptions {
   /** Null: use the client's name. */
   readonly agent_id: string | null;
   readonly session_id: string;
-  /** The agent that this one works for. */
   readonly parent_id?: string | undefined;
   readonly membrane_id?: string | undefined;
-  /** Facts sent with every call. */
   readonly context?: ContextDocument | undefined;
   /** Trust the server's annotations: which tools only read, and which may destroy. */
   readonly trust_annotations: boolean;

@@ -63,10 +63,8 @@ async function apply(terminal: Terminal, files: readonly string[], options: Opti
 
 interface Step extends Pick<PolicyFile, "file" | "document"> {
   readonly name: string;
-  /** Null if none has this name. */
   readonly policy: Policy | null;
   readonly save: "create" | "replace" | "none";
-  /** The version that the file will get. */
   readonly version: number;
   /** Null if the mode is already active or not requested. */
   readonly activate: Mode | null;

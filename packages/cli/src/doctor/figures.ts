@@ -4,7 +4,6 @@ import { type Finding, note } from "./finding.ts";
 /** Beyond this many uncounted entries, the overview reports itself as incomplete. */
 const behind_max = 40_000;
 
-/** Returns a finding if figures are far behind. */
 export async function checkFigures(instance: Instance): Promise<Finding[]> {
   const behind = (await instance.figures.progress()).filter(
     ({ as_of, head }) => head - Math.max(0, as_of) > behind_max,

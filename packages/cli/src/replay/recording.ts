@@ -1,4 +1,3 @@
-/** Reads recorded agent calls: JSON lines, plain or gzip. */
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";

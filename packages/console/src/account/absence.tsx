@@ -23,7 +23,6 @@ export function AbsenceLine({ absence }: { readonly absence: User["absence"] | u
   );
 }
 
-/** Sets or ends a person's absence, then calls `onDone`. */
 export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; readonly onDone?: () => void }) {
   const client = useClient();
   const queries = useQueryClient();

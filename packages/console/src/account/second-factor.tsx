@@ -11,7 +11,6 @@ import { useRefreshAccount } from "./refresh-account.ts";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
 
-/** What the dialog asks for. */
 type Asked = "confirm" | "disable" | "codes" | "password";
 
 const titles: Record<Asked, string> = {

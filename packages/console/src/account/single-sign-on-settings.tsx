@@ -11,7 +11,6 @@ import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
-/** Roles available at the first sign-in. */
 const defaultRoles = ["reviewer", "operator", "auditor", "agent"] as const;
 
 export function SingleSignOnSettings() {
@@ -45,7 +44,6 @@ export function SingleSignOnSettings() {
   );
 }
 
-/** The query returns null if there is no configuration. */
 function useConfiguration(onRemoved: () => void) {
   const { client } = useSession();
   const queries = useQueryClient();

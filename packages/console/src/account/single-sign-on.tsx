@@ -5,7 +5,7 @@ import { keepAddress } from "../browser/storage.ts";
 import { EmailField } from "../parts/forms/field.tsx";
 import { FormError } from "./outside.tsx";
 
-/** Goes to the provider. Refuses addresses that are not http or https. */
+/** Refuses addresses that are not http or https. */
 function leaveFor(address: string): void {
   if (!/^https?:$/.test(new URL(address).protocol)) throw new Error("The provider has no web address.");
   keepAddress();

@@ -4,7 +4,6 @@ import { ApiError, ConnectionError } from "@countersign/sdk";
 export interface Advice {
   readonly title: string;
   readonly todo: string;
-  /** Finds the request in the service's log. */
   readonly request_id: string | null;
 }
 
@@ -114,7 +113,7 @@ export function adviceOn(error: unknown): Advice {
   if (error instanceof ApiError) {
     const closely = byDetail[String(error.details[0]?.["code"])];
     const wait = error.retry_after_seconds;
-    // Advice for unknown refusals. A refusal with a waiting time is not about the input.
+    // A refusal with a waiting time is not about the input.
     const any = wait === null ? "Check what you entered and try again." : "Try again in a few seconds.";
     const [title, todo] = closely ?? byCode[error.code] ?? [error.message, any];
     const details = error.details

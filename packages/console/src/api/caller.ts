@@ -1,4 +1,4 @@
-/** The caller of this tab: the owner of its key, or the person of the browser's session. */
+/** The caller of this tab: its key's owner, or the person of the session. */
 import type { CallerInfo } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,12 +9,11 @@ import { useToasts } from "../parts/toasts.tsx";
 import { adviceOn } from "./advice.ts";
 import { connect } from "./connection.ts";
 
-/** A page and its data belong to one caller. */
 export function callerName({ org_id, type, id }: CallerInfo): string {
   return `${org_id} ${type} ${id}`;
 }
 
-/** The key of this tab; null: the browser's session. Every sign-in gets a new `n`, so that callers share no answers. */
+/** `apiKey` null: the browser's session. Every sign-in gets a new `n`, so that callers share no answers. */
 interface Used {
   readonly apiKey: string | null;
   readonly n: number;
@@ -60,7 +59,7 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 401)) throw error;
           if (apiKey !== null && !signal.aborted) {
-            // The key has ended. Use the browser's session, or ask for a sign-in.
+            // The key has ended, so the browser's session is used.
             const { title, todo } = adviceOn(error);
             toasts.told(title, todo);
             keepKey(null);

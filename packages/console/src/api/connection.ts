@@ -1,4 +1,4 @@
-/** Connects to the service. Caches answers by ETag in memory, so that an unchanged queue costs no budget. */
+/** Caches answers by ETag in memory, so that an unchanged queue costs no budget. */
 import { type Client, createClient } from "@countersign/sdk";
 import { useSyncExternalStore } from "react";
 import { learnTime } from "../browser/clock.ts";
@@ -86,7 +86,7 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
       // Later reads must not reuse earlier answers.
       return ask(url, init).finally(() => under_way.clear());
     }
-    // Parts of a page that read the same at once share one request.
+    // Equal reads at the same time share one request.
     const asked = under_way.get(url) ?? ask(url, init);
     under_way.set(url, asked);
     const forget = () => void (under_way.get(url) === asked && under_way.delete(url));

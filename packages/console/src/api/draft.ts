@@ -3,13 +3,11 @@ import { useState } from "react";
 import { keepDraft, keptDraft } from "../browser/storage.ts";
 import { useSession } from "./session.tsx";
 
-/** Callers must not share drafts. */
 export function useDraftName(what: string): string {
   const { caller } = useSession();
   return `${caller?.org_id}.${caller?.id}.${what}`;
 }
 
-/** Returns the text, its setter, and a function that drops it. */
 export function useDraft(
   what: string,
   initial = "",

@@ -15,20 +15,17 @@ export interface Session {
   readonly client: Client;
   /** Null: signed out. */
   readonly caller: CallerInfo | null;
-  /** The first request for the caller is running. */
   readonly opening: boolean;
   readonly trouble: unknown;
   readonly hasKey: boolean;
   /** The person's session has ended, but not by a sign-out in this tab. */
   readonly ended: boolean;
-  /** Switches to this key. Throws the service's refusal, and then changes nothing. */
   signIn(api_key: string): Promise<void>;
   /** Switches to the browser's session and forgets the tab's key. */
   refresh(): Promise<void>;
   lookAgain(): Promise<void>;
   /**
-   * Ends this session, or all of the person's. Throws the service's refusal; the session may then still be valid, and
-   * drafts stay.
+   * Ends this session, or all of the person's. If the service refuses, drafts stay and the session may still be valid.
    */
   signOut(whose?: "this" | "all"): Promise<void>;
 }
@@ -112,7 +109,6 @@ export function useMay(least: Role): boolean {
   return caller !== null && roleMeets(caller.role, [least]);
 }
 
-/** Returns whether the caller may read what reviewers and auditors may. */
 export function useReads(): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);

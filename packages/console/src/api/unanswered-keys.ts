@@ -1,4 +1,3 @@
-/** How long an unanswered request keeps its key. */
 const unanswered_ms = 10 * 60_000;
 
 /**
@@ -8,7 +7,6 @@ const unanswered_ms = 10 * 60_000;
 export function unansweredKeys() {
   const kept = new Map<string, string>();
   return {
-    /** Returns the key of the request's first attempt, otherwise `key`. */
     keyOf(request: string, key: string): string {
       const before = kept.get(request);
       if (before !== undefined) return before;

@@ -5,12 +5,11 @@ const step_ms = 5_000;
 /** The service may be this far ahead of `nowMs`: smaller differences are ignored, and its dates have whole seconds. */
 const unsure_ms = step_ms + 1_000;
 const listeners = new Set<() => void>();
-/** How far the service's clock is ahead of the browser's. */
 let ahead_ms = 0;
 let shown_ms = nowMs();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Milliseconds since 1970 by the service's clock, as far as known. */
+/** Milliseconds since 1970 by the service's clock. */
 export function nowMs(): number {
   return Date.now() + ahead_ms;
 }
@@ -47,7 +46,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The displayed time. Without listeners it stops, and the next listener updates it. */
+/** Without listeners the displayed time stops, and the next listener updates it. */
 function snapshot(): number {
   const now_ms = nowMs();
   if (timer === undefined && now_ms - shown_ms >= step_ms) shown_ms = now_ms;

@@ -1,5 +1,3 @@
-/** Keeps the keyboard focus, which screen readers follow. */
-
 /** Without a focused element, a screen reader would begin at the top of the page. */
 export function focusIsLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;

@@ -10,7 +10,6 @@ function opened(): BroadcastChannel | null {
 
 const channel = opened();
 
-/** Reports a sign-in or sign-out. */
 export function tellOtherTabs(): void {
   channel?.postMessage(null);
 }

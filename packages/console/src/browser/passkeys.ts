@@ -1,4 +1,4 @@
-/** The browser's passkeys. Older browsers lack parts of the interface. */
+/** Older browsers lack parts of the interface. */
 
 interface Credentials {
   parseCreationOptionsFromJSON?(options: object): CredentialCreationOptions["publicKey"];
@@ -18,7 +18,7 @@ interface Given {
   toJSON(): Record<string, unknown>;
 }
 
-/** Creates a passkey; returns the body for the service. Rejects if the person cancels. */
+/** Returns the body for the service. Rejects if the person cancels. */
 export async function makePasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseCreationOptionsFromJSON?.(options);
   const made = await navigator.credentials.create({ ...(publicKey === undefined ? {} : { publicKey }) });
@@ -26,7 +26,7 @@ export async function makePasskey(options: object): Promise<Record<string, unkno
   return (made as unknown as Given).toJSON();
 }
 
-/** Uses a passkey; returns the body for the service. Rejects if the person cancels. */
+/** Returns the body for the service. Rejects if the person cancels. */
 export async function showPasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseRequestOptionsFromJSON?.(options);
   const shown = await navigator.credentials.get({ ...(publicKey === undefined ? {} : { publicKey }) });

@@ -17,7 +17,6 @@ export function keptKey(): string | null {
   return attempt(() => sessionStorage.getItem(key_name), null);
 }
 
-/** Null forgets the key. */
 export function keepKey(api_key: string | null): void {
   attempt(() => {
     if (api_key === null) sessionStorage.removeItem(key_name);
@@ -33,7 +32,6 @@ export function keptDraft(name: string): string | null {
   return attempt(() => sessionStorage.getItem(draft_prefix + name), null);
 }
 
-/** Null forgets the text. */
 export function keepDraft(name: string, text: string | null): void {
   attempt(() => {
     if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draft_prefix + name);
@@ -58,7 +56,7 @@ export function keepAddress(): void {
   attempt(() => sessionStorage.setItem(address_name, location.pathname + location.search), undefined);
 }
 
-/** Returns the kept address once; null: none, or the sign-in page itself. */
+/** Returns the kept address once; null: none, or the sign-in page. */
 export function takenAddress(): string | null {
   return attempt(() => {
     const kept = sessionStorage.getItem(address_name);

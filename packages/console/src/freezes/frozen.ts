@@ -16,7 +16,7 @@ export function useFreezes() {
   return useQuery({ queryKey: ["freezes"], queryFn: () => client.listFreezes(), enabled: reads });
 }
 
-/** Returns the freeze of this target itself, or undefined. */
+/** Returns the freeze of this target itself, not of its organization. */
 export function freezeOf(freezes: readonly Freeze[], { kind, id }: FreezeTarget): Freeze | undefined {
   return freezes.find((freeze) => {
     if (freeze.kind !== kind || kind === "organization") return freeze.kind === kind;

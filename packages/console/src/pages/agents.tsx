@@ -1,4 +1,3 @@
-/** The register: agents that acted, and agents that people registered. */
 import { limits, type RegisteredAgent } from "@countersign/contract";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";

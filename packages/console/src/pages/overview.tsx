@@ -80,7 +80,6 @@ function Counts() {
   );
 }
 
-/** Live rules without any remaining reviewer. */
 function NobodyCanDecide({ rules }: { readonly rules: Overview["nobody_can_decide"] }) {
   if (rules.length === 0) return null;
   return (

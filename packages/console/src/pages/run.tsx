@@ -1,4 +1,3 @@
-/** The timeline of a session: all its actions, oldest first. */
 import type { IntentListItem } from "@countersign/contract";
 import { Link, useLocation } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";

@@ -10,7 +10,6 @@ import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
 import { takenAddress } from "../browser/storage.ts";
 import { EmailField, TextField } from "../parts/forms/field.tsx";
 
-/** Signs in with an API key, which stays in this tab. */
 function KeyForm() {
   const { signIn } = useSession();
   const [key, setKey] = useState("");
@@ -44,7 +43,6 @@ function KeyForm() {
   );
 }
 
-/** Asks for the second factor of a login. */
 function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly onAgain: () => void }) {
   const { client } = useSession();
   const verify = useMutation({
@@ -145,7 +143,6 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
   );
 }
 
-/** The return page of the organization's provider. */
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
   const { history } = useRouter();

@@ -1,4 +1,3 @@
-/** First run: an organization, its first key, a working snippet, and a first decision. */
 import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";

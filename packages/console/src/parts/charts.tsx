@@ -48,7 +48,6 @@ function Axis({ max, width }: { readonly max: number; readonly width: number }) 
 
 type Counts = Record<Verdict, number>;
 
-/** Returns one entry for each interval. */
 function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
   const from_ms = Date.parse(from);
   const bucket_ms = bucket_seconds * 1000;
@@ -61,7 +60,6 @@ function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
   return slots;
 }
 
-/** Decisions over time, stacked by verdict. */
 export function DecisionsChart({ overview }: { readonly overview: Overview }) {
   const { ref, width } = useWidth();
   const slots = slotsOf(overview);
@@ -155,7 +153,6 @@ function Stack({
   });
 }
 
-/** Number of decisions by risk. */
 export function RiskChart({ risk }: { readonly risk: readonly number[] }) {
   const { ref, width } = useWidth();
   const max = niceMax(Math.max(1, ...risk));

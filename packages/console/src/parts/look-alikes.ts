@@ -8,9 +8,8 @@ import { looksLatin } from "./latin-look-alikes.ts";
 export interface LookAlike {
   readonly start: number;
   readonly end: number;
-  /** A name for people. */
   readonly name: string;
-  /** True: a letter that looks Latin. False: a word that mixes scripts, without such letters. */
+  /** False: a word that mixes scripts, without letters that look Latin. */
   readonly is_letter: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** Facts that rules needed and nobody supplied. */
 import type { Overview } from "@countersign/contract";
 import { HorizontalBars } from "./charts.tsx";
 import { Data } from "./tables/data.tsx";

@@ -1,4 +1,3 @@
-/** A check box for an organization setting, for admins. */
 import type { OrganizationChange, OrganizationSettings } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useMay } from "../api/session.tsx";

@@ -1,7 +1,7 @@
 import type { Usage } from "@countersign/contract";
 import { Meter } from "./records/decision-parts.tsx";
 
-/** Share of the limit from which people are warned, early enough to ask for more. */
+/** People are warned from this share of the limit on. */
 const near_share = 0.9;
 
 type Standing = "roomy" | "near" | "reached";

@@ -1,4 +1,3 @@
-/** Shown in place of data that is loading, absent or failed. */
 import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";

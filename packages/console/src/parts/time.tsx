@@ -1,4 +1,3 @@
-/** Relative times, with the exact time in the title. */
 import { useNow } from "../browser/clock.ts";
 
 const units: readonly [string, number][] = [
@@ -37,7 +36,6 @@ function exactText(at: string): string {
 
 const titleOf = (at: string) => `${exactText(at)} (${at})`;
 
-/** `5 min ago`, `in 2 h`; the title has the exact time. */
 export function Time({ at }: { readonly at: string }) {
   const seconds = (useNow() - Date.parse(at)) / 1000;
   const text =

@@ -9,7 +9,6 @@ import { Loaded } from "./states.tsx";
 import { Data } from "./tables/data.tsx";
 import { ListTable } from "./tables/list-table.tsx";
 
-/** The API returns more. */
 const shown_max = 20;
 
 /** Shows the last 31 days. Reads them when they are on the screen. */

@@ -6,7 +6,6 @@
 import { hiddenCharacter, jsonEscapeOf } from "@countersign/contract";
 import { lookAlikesIn } from "./look-alikes.ts";
 
-/** A part of a text, unchanged or marked. */
 export interface TextPart {
   readonly text: string;
   /** The name of the marked character; null: plain text. */
@@ -76,7 +75,6 @@ export function editableJson(value: unknown): string {
 export function textParts(text: string, lines: boolean, written: (char: string) => string = escapeOf): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
-  /** The mark of the plain text so far. */
   let mark: string | null = null;
   const flush = () => {
     if (plain !== "") parts.push({ text: plain, hides: mark });

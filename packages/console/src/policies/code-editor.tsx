@@ -77,7 +77,6 @@ const returnToLanguage = EditorView.updateListener.of(({ docChanged, state, view
     view.dispatch({ effects: language.reconfigure(highlighted) });
 });
 
-/** CodeMirror's name of each kind. */
 const iconOf = {
   variable: "variable",
   fact: "property",

@@ -69,7 +69,6 @@ export function textOf(document: unknown): string {
   return stringify(ordered(document), { lineWidth: 0 });
 }
 
-/** A range of the text to underline. */
 export interface Mark {
   readonly from: number;
   readonly to: number;
@@ -91,9 +90,8 @@ export type Read =
 
 const marks_max = 50;
 
-/** Open brackets at the same time. */
 const depth_max = 500;
-/** Lists in lists on one line, or a line indented as deep as that many levels of one space. */
+/** Lists in lists on one line, or a line indented by 500 spaces. */
 const blocksTooDeep = /^(?: *[-?:] ){500}|^ {500}/m;
 
 /** In the API, `tests` is beside the policy. */
@@ -246,7 +244,6 @@ function placeInScalar(source: string, type: string, value: string, offset: numb
   return Math.min(start + indent + (before.at(-1)?.length ?? 0), source.length - 1);
 }
 
-/** Initial text of a new policy. */
 export const starter = `apiVersion: countersign/v1
 kind: Policy
 metadata:

@@ -1,4 +1,3 @@
-/** A grant from a held action: which similar actions may pass without a review. */
 import { type Decision, type IntentAnswer, limits } from "@countersign/contract";
 import { useMutation, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";

@@ -17,7 +17,6 @@ export function CaseLine({ escalation: { agent_id, action } }: { readonly escala
   );
 }
 
-/** A reviewer's changes of an action. */
 export type Changes = NonNullable<Escalation["votes"][number]["modifications"]>;
 
 export function ChangesOf({ changes, content }: { readonly changes: Changes; readonly content: unknown }) {

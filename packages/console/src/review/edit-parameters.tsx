@@ -1,4 +1,3 @@
-/** The parameters of an action as text for a reviewer to edit. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMemo, useRef } from "react";
 import { TextArea } from "../parts/forms/field.tsx";

@@ -10,7 +10,6 @@ import { asked, whatDiffers } from "./what-differs.ts";
  */
 const watch_ms = 3_000;
 
-/** The queue's query key, for all filters. */
 export const queueKey = ["escalations", "queue"] as const;
 
 type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;

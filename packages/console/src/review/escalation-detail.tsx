@@ -1,4 +1,3 @@
-/** One escalation: all that a reviewer needs, with the buttons. */
 import type { Decision, Escalation } from "@countersign/contract";
 import { useEffect, useId, useRef, useState } from "react";
 import { focusIsLost } from "../browser/focus.ts";

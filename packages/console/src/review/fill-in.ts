@@ -1,4 +1,3 @@
-/** Changes that a reviewer may take from a decision's `would_approve_if`. */
 import type { ApprovalChange } from "@countersign/contract";
 import { isObject } from "../parts/records/json-lines.ts";
 

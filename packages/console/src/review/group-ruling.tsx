@@ -1,4 +1,3 @@
-/** One ruling on several near-identical escalations: the selection, its progress, and each result. */
 import { useEffect, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";

@@ -1,4 +1,3 @@
-/** The override of one blocked decision: its state, and buttons to approve it, alone or as the second person. */
 import { type Decision, limits, type Override, type Reason } from "@countersign/contract";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

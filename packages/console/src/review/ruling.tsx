@@ -1,4 +1,3 @@
-/** The dialogs of a ruling: approve, approve with changes, block; and the operators' actions. */
 import type { Escalation } from "@countersign/contract";
 import type { Changes } from "./case.tsx";
 import type { Offered } from "./edit-parameters.tsx";

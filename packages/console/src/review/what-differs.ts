@@ -1,4 +1,3 @@
-/** Differences between near-identical actions, for one ruling on all of them. */
 import type { IntentRecord } from "@countersign/contract";
 import { jsonLines } from "../parts/records/json-lines.ts";
 
@@ -27,7 +26,6 @@ const ends = new Set(["}", "]"]);
 interface Place {
   count: number;
   readonly text: string;
-  /** The place has more than one text. */
   mixed: boolean;
 }
 

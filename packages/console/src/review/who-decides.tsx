@@ -5,7 +5,6 @@ import { useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 
-/** The initial choice. */
 export const everyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];
 
 /** `onChoose` gets the choice after each change; empty if no person and no key is named. */

@@ -1,4 +1,3 @@
-/** The frame around every page of a signed-in caller. */
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { callerName } from "../api/caller.ts";

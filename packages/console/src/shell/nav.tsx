@@ -1,4 +1,3 @@
-/** The menu, with pages that the caller's role may see. */
 import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";

@@ -13,7 +13,6 @@ export function TopBar({
 }: {
   readonly caller: CallerInfo;
   readonly leave: Leave;
-  /** The menu is open. */
   readonly open: boolean;
   readonly onMenu: () => void;
 }) {

@@ -23,7 +23,6 @@ export type FactsFrom = Readonly<Record<string, Assurance>>;
 
 export const facts_from_pattern: string = `^(${factCategoryNames.join("|")})(\\.${fact_key_pattern.slice(1, -1)})?$`;
 
-/** `facts_from` of new membranes. */
 export const factsFromDefault = {
   identity: "attested",
   "organizational.delegation_limit_usd": "attested",

@@ -30,7 +30,6 @@ export const headerComponents = {
 
 export type AnswerHeader = keyof typeof headerComponents;
 
-/** Headers of every answer of a rate-limited operation. */
 export const rateHeaders = [
   "RateLimit-Limit",
   "RateLimit-Remaining",

@@ -1,6 +1,5 @@
 import { rateCategories } from "../limits.ts";
 
-/** Returns the rate categories as a Markdown table. */
 export function rateTable(): string {
   const rows = Object.entries(rateCategories).map(([name, { requests_max, applies_to, counted_by }]) => {
     const holder = counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address";

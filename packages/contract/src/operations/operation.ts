@@ -3,7 +3,6 @@ import type { ErrorCode } from "../error-codes.ts";
 import type { RateCategory } from "../limits.ts";
 import type { Auth } from "../roles.ts";
 
-/** An answer below 400. */
 export interface Answer {
   readonly description: string;
   /** Null: no body. */

@@ -128,7 +128,6 @@ export const StoredContext = Type.Object(
 );
 export type StoredContext = Static<typeof StoredContext>;
 
-/** Body of PUT /v1/context/source. */
 export const ContextSourceInput = closed(
   {
     // The URL guard checks the length, because its refusals have their own error code.

@@ -4,18 +4,17 @@ import { limits } from "../limits.ts";
 import { pullFailures } from "../pull-failures.ts";
 import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
 
-/** What the rules say about an intent. Source: spec §1. */
+/** The result of the rules for an intent. Source: spec §1. */
 export const Verdict = oneOf(["approve", "approve_modified", "escalate", "block"]);
 export type Verdict = Static<typeof Verdict>;
 
-/** What the agent may do. */
+/** The permission of the agent. */
 export const Outcome = oneOf(["approve", "approve_modified", "block"]);
 export type Outcome = Static<typeof Outcome>;
 
 export const EscalationStatus = oneOf(["pending", "decided", "timed_out", "cancelled"]);
 export type EscalationStatus = Static<typeof EscalationStatus>;
 
-/** A policy that fired, and why. */
 export const Reason = Type.Object(
   {
     policy_id: nullable(

@@ -48,7 +48,6 @@ export const Freeze = Type.Object(
 );
 export type Freeze = Static<typeof Freeze>;
 
-/** Answer of the unfreeze operations. */
 export const Unfreezing = Type.Object(
   {
     unfrozen: Type.Boolean({ description: "false: a second, different person must unfreeze the subject, too" }),
@@ -67,7 +66,6 @@ export type FreezePreviewQuery = Static<typeof FreezePreviewQuery>;
 
 const count = Type.Integer({ minimum: 0 });
 
-/** What a freeze would stop. */
 export const FreezePreview = Type.Object(
   {
     decisions_24h: Type.Integer({ minimum: 0, description: "decisions of the last 24 hours, in all modes" }),

@@ -163,7 +163,6 @@ export type IntentRecord = Static<typeof IntentRecord>;
 export const FactSource = oneOf(["token", "pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
-/** Assurances, lowest first. */
 export const FactAssurance = oneOf(assuranceNames, {
   description: assuranceNames.map((name) => `${name}: ${assuranceMeanings[name]}`).join("; "),
 });
@@ -181,7 +180,6 @@ export type UsedFact = Static<typeof UsedFact>;
 
 const usedCategory = () => Type.Optional(Type.Record(Type.String(), UsedFact));
 
-/** The facts of a decision by category and name. */
 export const UsedFacts = Type.Object(
   Object.fromEntries(factCategoryNames.map((name) => [name, usedCategory()])) as Record<
     FactCategoryName,
@@ -281,7 +279,6 @@ export const BatchSubmission = closed(
 );
 export type BatchSubmission = Static<typeof BatchSubmission>;
 
-/** Body of POST /v1/intents/{intent_id}/claim. */
 export const ClaimInput = closed(
   {
     nonce: Type.String({

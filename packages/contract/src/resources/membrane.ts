@@ -164,7 +164,6 @@ const settingFields = {
   escalation: closed(escalation),
 };
 
-/** A membrane: the rules for a group of agents. */
 export const Membrane = Type.Object(
   {
     membrane_id: id("membrane"),

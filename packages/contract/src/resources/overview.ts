@@ -35,7 +35,6 @@ const DecisionLatency = Type.Object(
   },
 );
 
-/** Missing facts that rules needed. */
 export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({

@@ -38,7 +38,6 @@ export function plainText(chars_max: number, description: string) {
   });
 }
 
-/** A name that a caller chooses. */
 export function chosenName(chars_max: number, description: string) {
   const held = "without control and format characters and white space around it";
   return Type.String({
@@ -54,7 +53,6 @@ export function oneOf<const V extends readonly string[]>(values: V, options: { d
   return Type.Unsafe<V[number]>(Type.Enum([...values], { type: "string", ...options }));
 }
 
-/** An identifier in an answer. */
 export function id(kind: IdKind) {
   return Type.String({ pattern: idPattern(kind), maxLength: 40 });
 }

@@ -1,4 +1,3 @@
-/** The scope of a backtest in the page's address: rules, time, membrane and agent. */
 import { type Filters, useFilters } from "../../shell/filters.ts";
 
 /** Age of the recorded actions in days. */

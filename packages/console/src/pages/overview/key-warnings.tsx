@@ -4,7 +4,6 @@ import { useMay } from "../../api/session.tsx";
 import { warningTexts } from "../../parts/key-warning-texts.ts";
 import { Data } from "../../parts/tables/data.tsx";
 
-/** The others are only counted. */
 const named_max = 5;
 
 export function KeyWarnings({ keys }: Pick<Overview, "keys">) {

@@ -96,7 +96,6 @@ function statusText({ error, checking, marks, tests }: Checked): string {
   return checking ? "Checking …" : foundIn(marks, tests);
 }
 
-/** `tests`: number of tests in the document. */
 function foundIn(marks: readonly Mark[], tests: number): string {
   const warnings = marks.filter(({ severity }) => severity === "warning").length;
   const errors = marks.length - warnings;

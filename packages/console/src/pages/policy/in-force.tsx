@@ -1,4 +1,3 @@
-/** The active version of a policy, with buttons to change it. */
 import type { Policy } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

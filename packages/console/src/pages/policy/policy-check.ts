@@ -9,7 +9,6 @@ export interface Checked {
   readonly checking: boolean;
   readonly error: unknown;
   readonly has_comments: boolean;
-  /** Number of tests in the text. */
   readonly tests: number;
 }
 

@@ -28,7 +28,6 @@ export function usePolicyText(policy: Policy | null) {
     setText,
     dirty,
     begun,
-    /** The text is a draft of an earlier visit. */
     restored: restored !== null,
     takeBack: () => {
       setText(base);

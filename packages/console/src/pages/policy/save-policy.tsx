@@ -40,7 +40,6 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   return { save, newer, setNewer };
 }
 
-/** Asks whether to replace a version that someone saved after the editor read it. */
 export function NewerVersionQuestion({
   version,
   busy,

@@ -1,4 +1,3 @@
-/** The list of the queue: an entry for each case, and a group for near-identical cases. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import type { MouseEvent, Ref } from "react";

@@ -10,7 +10,6 @@ export function useListFocus({
 }: {
   readonly chosen: string | undefined;
   readonly ruled: readonly string[];
-  /** The group in the open dialog; null: no dialog is open. */
   readonly alike: Group | null;
 }) {
   const place = useRef<HTMLElement>(null);
@@ -24,7 +23,6 @@ export function useListFocus({
     group_gone.current = false;
   }, [alike]);
   return {
-    /** Ref to the list's element. */
     place,
     /** The closed dialog would return the focus to a button of the group, which disappears. */
     takeWhenGroupIsGone: () => {

@@ -9,7 +9,6 @@ const watch_ms = 3_000;
 
 const names = ["status", "agent_id", "reviewer", "mode", "case"] as const;
 
-/** `case` is the escalation beside the list. */
 export type QueueFilters = Filters<(typeof names)[number]>;
 
 export const useQueueFilters = () => useFilters(names);
@@ -29,7 +28,6 @@ function queryOf(filters: QueueFilters) {
   };
 }
 
-/** `visible` has the displayed rows in order. */
 export function useQueue(filters: QueueFilters) {
   const client = useClient();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());

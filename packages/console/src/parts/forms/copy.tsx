@@ -18,7 +18,6 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
   );
 }
 
-/** A secret that is shown once. */
 export function Secret({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="secret">

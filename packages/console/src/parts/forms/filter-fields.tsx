@@ -35,10 +35,7 @@ export function MembraneFilter({ filter, onFilter }: Filter) {
   );
 }
 
-/**
- * Returns a filter's time in the API's form, also for the address, so that a shared address means the same in every
- * time zone.
- */
+/** Returns the time in the API's form. The address has the same form, so that it means the same in every time zone. */
 export const asTime = (text: string | undefined): string | undefined => {
   const at = new Date(text ?? "");
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
@@ -54,7 +51,6 @@ const asLocal = (text: string | undefined): string => {
   return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
 };
 
-/** A moment, chosen in the reader's time zone. */
 export function TimeFilter({ label, filter, onFilter }: Filter & { readonly label: string }) {
   return (
     <TextField

@@ -1,4 +1,3 @@
-/** A membrane's action catalogue, which overrides agents' descriptions of tools. */
 import type { CatalogueEntry, Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../../api/session.tsx";

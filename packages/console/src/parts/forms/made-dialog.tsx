@@ -1,4 +1,4 @@
-/** Asks what happens to each thing a person made, before the person is removed, demoted or leaves. */
+/** Asks what happens to the things a person made, before the person is removed, demoted or leaves. */
 import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useState } from "react";

@@ -1,4 +1,3 @@
-/** The form of one entry of a membrane's action catalogue. */
 import { actionTypes, type CatalogueEntry, dataClasses, foldName, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";

@@ -22,7 +22,6 @@ export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMod
   return <span className={`badge plain ${mode === "live" ? "live" : "shadow"}`}>{mode}</span>;
 }
 
-/** The status of a review; for a closed one also its result. */
 export function StatusBadge({ escalation: { status, resolution } }: { readonly escalation: Escalation }) {
   const word = status.replace("_", " ");
   if (resolution === null) return <span className="badge escalate">{word}</span>;

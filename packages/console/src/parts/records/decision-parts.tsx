@@ -1,4 +1,3 @@
-/** Parts of a decision, for the review queue and the decision page. */
 import {
   type AuditRecord,
   assuranceMeanings,
@@ -170,7 +169,6 @@ const sourceWords = {
   inline: "sent with the intent",
 } as const;
 
-/** Facts with their sources, and their ages at the decision and now. */
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
   const now = useNow();
   const rows = Object.entries(facts).flatMap(([category, fields]) =>

@@ -1,5 +1,3 @@
-/** JSON as lines, as the difference of two documents, and as a patch between them. */
-
 /** `path` is the JSON Pointer of the value that begins in the line. */
 export interface JsonLine {
   readonly depth: number;
@@ -158,7 +156,6 @@ function entriesBetween(before: readonly unknown[], after: readonly unknown[], p
     : after.slice(at, at + count).map((value, n) => ({ op: "add", path: `${path}/${at + n}`, value }));
 }
 
-/** Returns the value at a JSON Pointer, or undefined. */
 export function atPointer(value: unknown, pointer: string): unknown {
   let at: unknown = value;
   for (const part of pointer.split("/").slice(1)) {

@@ -1,11 +1,9 @@
-/** Shows JSON: each line as data, long and many lines on demand. */
 import { useMemo, useState } from "react";
 import { Data } from "../tables/data.tsx";
 import { useLeftOut } from "../tables/left-out.tsx";
 import { changedLines, diffLines, type JsonLine, jsonLines } from "./json-lines.ts";
 
 const page_lines = 200;
-/** Lines shown at the end of a long list. */
 const tail_lines = 40;
 const signs = { same: " ", added: "+", removed: "−" } as const;
 const spoken = { same: null, added: "added: ", removed: "removed: " } as const;
@@ -71,7 +69,6 @@ function Line({ line }: { readonly line: JsonLine }) {
   );
 }
 
-/** Returns the changed lines, and the number of characters in the others. */
 function foldedLines(all: readonly JsonLine[]) {
   const changed = changedLines(all);
   const kept = new Set(changed);

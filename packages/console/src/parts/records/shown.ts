@@ -101,7 +101,6 @@ function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[
   return withheld.filter((path) => !here.has(path));
 }
 
-/** Redacted texts and numbers of an action, and the texts that its parameters show, names included. */
 interface Told {
   readonly hidden: readonly string[];
   readonly shown: ReadonlySet<string>;

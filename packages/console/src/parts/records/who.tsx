@@ -25,7 +25,7 @@ export function useEverybody(wanted: boolean, fresh = false) {
   });
 }
 
-/** Returns the names of the newest keys by id, if the caller may read them. */
+/** Only the newest keys, and only for callers who may read them. */
 function useKeyNames(wanted: boolean) {
   const client = useClient();
   const may = useMay("admin");
@@ -98,7 +98,6 @@ export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean 
   return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
-/** Explains why the caller has no buttons for a review. */
 export function InOtherHands({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   return (
     <>

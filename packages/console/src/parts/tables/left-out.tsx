@@ -17,7 +17,6 @@ export function useLeftOut(chars: number): void {
   }, [tell, place, chars]);
 }
 
-/** Returns the current count, and its counter for `CountsLeftOut`. */
 export function useCountLeftOut(): { readonly left_out: number; readonly tell: Tell } {
   const [places, setPlaces] = useState<ReadonlyMap<string, number>>(new Map());
   const tell = useMemo<Tell>(

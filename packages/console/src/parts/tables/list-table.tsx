@@ -1,4 +1,3 @@
-/** The table for lists. Scrolls in its own frame if it is wider than the screen. */
 import type { ReactNode } from "react";
 import { Wide } from "./scrolls.tsx";
 

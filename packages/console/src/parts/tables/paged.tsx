@@ -22,7 +22,6 @@ interface PagedOptions {
   readonly joins?: boolean;
 }
 
-/** `read` returns one page. */
 export function usePaged<T>(
   queryKey: readonly unknown[],
   read: (cursor: string | undefined) => Promise<PageOf<T>>,
@@ -69,7 +68,6 @@ export function Paged<T>({
     );
   }
   const none = list.rows.length === 0 && !list.hasPreviousPage;
-  // A new page is read from its first row.
   const turn = (turned: Promise<unknown>) => void turned.then(() => top.current?.scrollIntoView({ block: "nearest" }));
   return (
     <>

@@ -2,7 +2,6 @@
 import type { ReactNode } from "react";
 import { Data } from "./data.tsx";
 
-/** A table that may be wider than the screen. */
 export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there

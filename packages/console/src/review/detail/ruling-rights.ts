@@ -25,7 +25,6 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
     /** The caller is among the reviewers. */
     mine,
     can: seen && mine,
-    /** The caller has approved already. */
     approved,
     /** The panel that must finish before the caller may approve; null: none. Blocking needs no turn. */
     awaited,

@@ -1,4 +1,3 @@
-/** Shows the status and time limit of an escalation, and what prevents an approval. */
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";

@@ -59,7 +59,6 @@ const lapses = {
   absence_ended: "the absence that the person covered is over",
 } as const;
 
-/** Whether the vote counts, and for whom. */
 function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Escalation["votes"][number] }) {
   return (
     <>

@@ -12,7 +12,6 @@ import type { Apart } from "../what-differs.ts";
 const places_max = 8;
 const places_more = 200;
 
-/** Shows where one escalation differs from the others. */
 function ApartFrom({ apart: { places, elsewhere } }: { readonly apart: Apart }) {
   const [shown, setShown] = useState(places_max);
   if (places.length === 0) return null;

@@ -1,4 +1,3 @@
-/** The state of the ruling dialog: comment, edited parameters, and whether it can be sent. */
 import type { Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";

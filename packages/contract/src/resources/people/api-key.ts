@@ -53,7 +53,6 @@ export const ApiKeyChange = closed(
 );
 export type ApiKeyChange = Static<typeof ApiKeyChange>;
 
-/** Warnings for admins. */
 export const keyWarnings = {
   unbound: "an agent's key without bindings while a membrane is live: the agent can choose the mode and the membrane",
   admin_submits: "an admin's key that submitted actions in the last 30 days: its holder can change every rule",

@@ -29,7 +29,6 @@ export const ReviewerFigures = oneOf(["person", "team"], {
 });
 export type ReviewerFigures = Static<typeof ReviewerFigures>;
 
-/** How fast reviewers decide, and how much they approve. */
 export const ReviewerPace = Type.Object(
   {
     level: ReviewerFigures,

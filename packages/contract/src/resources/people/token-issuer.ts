@@ -9,7 +9,6 @@ export const tokenAlgorithms = [
   ...["ES256", "ES384", "ES512", "EdDSA"],
 ] as const;
 
-/** The claim for each fact of `identity`. */
 const Claims = Type.Record(Type.String({ pattern: fact_key_pattern }), filledText(limits.token_claim_chars_max), {
   maxProperties: limits.token_claims_max,
   description:
@@ -18,7 +17,6 @@ const Claims = Type.Record(Type.String({ pattern: fact_key_pattern }), filledTex
     "`delegation_chain` and `token_issuer` have no entry here",
 });
 
-/** Body of POST /v1/token-issuers and PUT /v1/token-issuers/{issuer_id}. */
 export const TokenIssuerInput = closed(
   {
     issuer: Type.Optional(

@@ -54,7 +54,6 @@ export const ReassignInput = closed(
 );
 export type ReassignInput = Static<typeof ReassignInput>;
 
-/** Which people one rule requires for a review. */
 export const Panel = Type.Object(
   {
     source: oneOf(["policy", "membrane", "freeze", "reassignment"], {
@@ -113,7 +112,6 @@ export const FastVote = Type.Object(
 );
 export type FastVote = Static<typeof FastVote>;
 
-/** An action that waits, or waited, for people. */
 export const Escalation = Type.Object(
   {
     escalation_id: id("escalation"),

@@ -69,12 +69,7 @@ export function CreateDialog({
             {"now. Filled in from that key's submissions in the last 30 days."}
           </p>
         )}
-        <TextField
-          label="Name"
-          name="name"
-          hint="For example: refund bot, production"
-          maxLength={limits.name_chars_max}
-        />
+        <TextField label="Name" name="name" hint="Example: refund bot" maxLength={limits.name_chars_max} />
         <SelectField
           label="Role"
           value={role}

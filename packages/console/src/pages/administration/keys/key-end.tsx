@@ -1,4 +1,3 @@
-/** Revokes a key, or replaces the caller's own key. */
 import type { ApiKey } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../../../api/session.tsx";

@@ -1,4 +1,3 @@
-/** Changes a person's role, or removes the person. */
 import type { MadeChoices, MadeThing, PersonRole, User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../../api/session.tsx";

@@ -1,6 +1,5 @@
 import { eventTypeNames, eventTypes, type Webhook } from "@countersign/contract";
 
-/** Types that the service sends today. */
 export const sentTypes = eventTypeNames.filter((name) => eventTypes[name].sent);
 
 export const isOfAll = ({ event_types }: Webhook) => event_types.length >= eventTypeNames.length;

@@ -95,7 +95,6 @@ function Attempts({ delivery: { delivery_id, attempts } }: { readonly delivery: 
   );
 }
 
-/** The receiver's answer to one attempt, or why there is none. */
 function Answer({ attempt: { response_status, error } }: { readonly attempt: Delivery["attempts"][number] }) {
   return (
     <>

@@ -65,7 +65,6 @@ export function WebhookDialog({
   );
 }
 
-/** Registers or changes the webhook. */
 function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], onSaved: (webhook: Webhook) => void) {
   const client = useClient();
   return useMutation({
