@@ -53,7 +53,7 @@ inBrowser("signing in on the way to a page", () => {
     await page.goto("/settings");
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     const question = page.getByRole("dialog", { name: "Sign out everywhere?" });
-    await question.getByText("What you wrote in this tab and did not save is dropped.").waitFor();
+    await question.getByText("Unsaved text in this tab is deleted.").waitFor();
     await question.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await drafts()).toEqual([]);

@@ -31,7 +31,7 @@ inBrowser("the key of a tab", () => {
     await page.goto("/keys");
     await page.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("button", { name: "Replace it" }).click();
-    await page.getByText("Your new key; the old one has ended").waitFor();
+    await page.getByText("Your new key; the old one is no longer valid").waitFor();
     const made = (await page.locator(".secret code").textContent()) ?? "";
     await expect(api(console_.url, seeded.admin, "GET", "/v1/me")).rejects.toThrow("invalid_api_key");
     const { caller } = await api<{ caller: { id: string } }>(console_.url, made, "GET", "/v1/me");

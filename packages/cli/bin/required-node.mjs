@@ -1,14 +1,9 @@
-// `npm start` and the program read this file first, so it uses only syntax that old Node versions understand.
+// `npm start` and the program read this file first, so it must have only old syntax.
 
-/**
- * The first supported minor version, by major version. Newer majors are supported from their first version, older ones
- * never.
- */
+/** First supported minor version, by major version. Newer majors are supported, older ones never. */
 const firstMinor = { 20: 19, 21: Number.POSITIVE_INFINITY, 22: 2 };
 
-/**
- * Returns why Countersign does not run on this Node, or null. For npm, the packages repeat the versions in `engines`.
- */
+/** Returns why Countersign does not run on this Node, or null. `engines` of the packages has the same versions. */
 export function whyNotThisNode() {
   const version = process.versions.node;
   const [major, minor] = version.split(".").map(Number);

@@ -1,6 +1,6 @@
 import type { StartRefused } from "@countersign/server";
 
-/** A command failed. The message is one line for the user. Exit code 1. */
+/** A failure with a one-line message for the user. Exit code 1. */
 export class CommandFailed extends Error {
   constructor(message: string) {
     super(message);

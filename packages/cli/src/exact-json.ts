@@ -1,8 +1,8 @@
 import { CommandFailed } from "./command-failed.ts";
 
 /**
- * Reads JSON like the service does, because JSON.parse rounds numbers that the service refuses. `part` picks the part
- * to submit; the rest is not checked. Throws `CommandFailed` that begins with `what` and gives the reason.
+ * Reads JSON like the service does, because JSON.parse rounds numbers that the service refuses. Checks only the part
+ * that `part` picks. Throws `CommandFailed` that begins with `what`.
  */
 export async function exactJson(
   text: string,
@@ -12,7 +12,7 @@ export async function exactJson(
   // Loaded late: otherwise every command, even `--help`, takes twice as long to start.
   const { Fault, limits, parseInParts } = await loaded();
   try {
-    // A line of a recording adds one level around the submission.
+    // A recording's line adds one level around the submission.
     const { value, examine } = parseInParts(Buffer.from(text), limits.json_depth_max + 1);
     const problems = examine(part(value));
     if (problems.length > 0) throw notTaken(what, problems);

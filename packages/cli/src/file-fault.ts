@@ -1,9 +1,8 @@
-/** Messages for files that cannot be opened, with advice. */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommandFailed } from "./command-failed.ts";
 
-/** Returns the error to throw after a file could not be opened or written. Returns other errors unchanged. */
+/** Returns the error to throw for a file that cannot be opened or written. Returns other errors unchanged. */
 export function unwritable(path: string, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "EEXIST":
@@ -32,8 +31,7 @@ export function unwritable(path: string, error: unknown): unknown {
 }
 
 /**
- * Returns the error to throw after a file could not be opened or read. `shown` names the file as the user did:
- * `--context FILE`.
+ * Returns the error to throw for a file that cannot be read. `shown` names the file as the user did: `--context FILE`.
  */
 export function unreadable(shown: string, error: unknown): CommandFailed {
   const { code, message } = error as NodeJS.ErrnoException;

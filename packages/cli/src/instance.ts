@@ -1,4 +1,3 @@
-/** Opens the instance for a command and finds organizations in it. */
 import type { Instance, ListedOrganization, Log } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
@@ -15,8 +14,8 @@ function logLine(fields: object, message: string): string {
 }
 
 /**
- * Opens the instance of the environment, runs `work`, and closes it. `opening` goes to `openInstance`. Throws
- * CommandFailed if the database is lost or a statement times out.
+ * Opens the instance, runs `work`, and closes it. Throws CommandFailed if the database is lost or a statement times
+ * out.
  */
 export async function withInstance<T>(
   terminal: Terminal,
@@ -39,7 +38,6 @@ export async function withInstance<T>(
   }
 }
 
-/** Returns the organization with this id. Throws CommandFailed if there is none. */
 export async function organizationNamed(instance: Instance, org_id: string): Promise<ListedOrganization> {
   const found = (await instance.organizations.list()).find((organization) => organization.org_id === org_id);
   if (found === undefined)
@@ -47,7 +45,7 @@ export async function organizationNamed(instance: Instance, org_id: string): Pro
   return found;
 }
 
-/** Returns the organization of a key. Throws CommandFailed if there is no such key. */
+/** Throws CommandFailed if there is no such key. */
 export async function organizationOf(instance: Instance, key_id: string): Promise<string> {
   const org_id = await instance.organizations.ofKey(key_id);
   if (org_id === undefined) throw new CommandFailed(`there is no key ${key_id} (countersign keys list shows them)`);

@@ -4,9 +4,8 @@ import type { Terminal } from "./terminal.ts";
 const same_wish_ms = 2_000;
 
 /**
- * Calls `interrupted` on the first SIGINT, SIGTERM or SIGHUP (a closed terminal). Ignores more signals for two seconds.
- * A later one ends the program at once with 1. The returned function removes the listeners, so that signals end the
- * program.
+ * Calls `interrupted` on the first SIGINT, SIGTERM or SIGHUP (a closed terminal). A signal after two more seconds ends
+ * the program at once with 1. The returned function restores the default behaviour.
  */
 export function onInterrupt(
   { signals, exit }: Pick<Terminal, "signals" | "exit">,

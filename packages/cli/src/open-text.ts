@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** Returns the contents of a file or pipe, and unpacks gzip whatever the name. Rejects if the file cannot be read. */
+/** Returns the contents of a file or pipe, and unpacks gzip whatever the name. */
 export async function openText(path: string): Promise<Readable> {
   const chunks: AsyncIterator<Buffer> = createReadStream(path)[Symbol.asyncIterator]();
   const first = await chunks.next();
@@ -14,8 +14,7 @@ export async function openText(path: string): Promise<Readable> {
 }
 
 /**
- * The reader may attach later, after a database has started, and then sees the error. Without a listener the error
- * would end the program.
+ * The reader may attach later, after a database has started. Without a listener an earlier error would end the program.
  */
 const leftToTheReader = (): void => undefined;
 

@@ -4,7 +4,7 @@ import type { Output } from "./terminal.ts";
 
 const line_every_ms = 5_000;
 
-/** `report` takes the finished share (0 to 1) and a text, `waiting` a reason to wait (null ends it). Call `end` at the end. */
+/** `done` is between 0 and 1. `waiting` takes a reason to wait; null ends it. */
 export function startPercentProgress(stream: Output): {
   report(done: number, text: string): void;
   waiting(text: string | null): void;

@@ -3,14 +3,13 @@ import { CommandFailed } from "./command-failed.ts";
 import { findingLine } from "./policy-finding.ts";
 import { readTextFile } from "./text-file.ts";
 
-/** The result of checking one file. */
 export interface CheckedFile {
   readonly file: string;
   readonly valid: boolean;
-  /** Problems of form and expressions, and one for each failed test case. */
+  /** Problems of form and expressions, and one for each failed test. */
   readonly diagnostics: readonly PolicyDiagnostic[];
   readonly warnings: readonly PolicyDiagnostic[];
-  /** Test results, if tests were requested. A document with errors runs none. */
+  /** Absent unless tests were requested. A document with errors runs none. */
   readonly tests?: readonly {
     readonly name: string;
     readonly passed: boolean;
@@ -24,7 +23,7 @@ interface Mismatch {
   readonly actual: unknown;
 }
 
-/** Checks one file, and runs its tests with `runTests`. `document` is null if form or expressions have errors. */
+/** `document` is null if form or expressions have errors. */
 export async function checkPolicyFile(
   file: string,
   runTests: boolean,
@@ -41,7 +40,6 @@ export async function checkPolicyFile(
   return { checked: { ...checked, valid, diagnostics: [...diagnostics, ...red], tests }, document };
 }
 
-/** A document without errors, and its file. */
 export interface PolicyFile {
   readonly file: string;
   readonly document: PolicyDocument;
@@ -50,8 +48,8 @@ export interface PolicyFile {
 }
 
 /**
- * Returns the documents of all files. With `runTests`, all their tests must pass. Throws CommandFailed with every error
- * at its line and column.
+ * Returns the documents of all files. With `runTests`, all tests must pass. Throws CommandFailed with every error at
+ * its line and column.
  */
 export async function readPolicyFiles(files: readonly string[], runTests = false): Promise<PolicyFile[]> {
   const found: PolicyFile[] = [];

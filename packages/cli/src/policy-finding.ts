@@ -1,10 +1,7 @@
 import type { PolicyDiagnostic } from "@countersign/core";
 import { visible } from "./visible.ts";
 
-/**
- * Returns one finding with its line and column. Escapes control characters, because the document may be from a
- * stranger.
- */
+/** Escapes control characters, because the document may be from a stranger. */
 export function findingLine(file: string, kind: "error" | "warning", finding: PolicyDiagnostic): string {
   const { line, column, code, message, help } = finding;
   const place = line === null ? "" : `:${line}:${column ?? 1}`;

@@ -31,7 +31,6 @@ Examples:
   $ countersign keys create --role agent --name billing-bot
   $ countersign doctor`;
 
-/** Returns the program with all commands. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("countersign")
     .description("Decides and records the actions that software agents propose.")
@@ -56,10 +55,7 @@ export function createProgram(terminal: Terminal): Command {
 
 const widthOf = (stream: Output) => (stream.isTTY === true ? (stream.columns ?? 80) : 80);
 
-/**
- * Runs one command line (as in `process.argv`). Default: in the terminal of this process. Resolves to the exit code
- * after the command.
- */
+/** Runs one command line (as in `process.argv`) and resolves to its exit code. */
 export async function run(argv: readonly string[], terminal = processTerminal()): Promise<number> {
   try {
     await createProgram(terminal).parseAsync(argv);
@@ -76,7 +72,7 @@ export async function run(argv: readonly string[], terminal = processTerminal())
 }
 
 /**
- * Returns the message for an expected error. Null for our own mistakes, which show their stack. Compares the service's
+ * Returns the message for an expected error; null for our own mistakes, which show their stack. Compares the service's
  * errors by name, because only some commands load its code.
  */
 function messageFor(error: unknown): string | null {

@@ -4,13 +4,11 @@ import { InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Hint for users whose key is missing or insufficient. */
 const key_hint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
-/** Hint if nothing answered. */
 export const start_hint = "Is the service running there? `npm start` or `countersign serve` starts it.";
 
-/** Returns the message for an answer that is not Countersign's. `answer` is its text; empty if it says little. */
+/** Returns the message for an answer from another program. `answer` may be empty. */
 export function strangerText(answer: string): string {
   const said = answer === "" ? "" : ` (${answer})`;
   return `that address does not answer like Countersign${said}: give the service's address with --url`;
@@ -19,18 +17,15 @@ export function strangerText(answer: string): string {
 /** Statuses of proxies whose service is away. */
 const outages: readonly number[] = [502, 503, 504];
 
-/** Options of commands that talk to a service. */
 export interface ServiceOptions {
   readonly url: string;
   readonly apiKey?: string;
 }
 
-/** `--url`: the address of a service. */
 export function urlOption(description = "the service"): Option {
   return new Option("--url <url>", description).argParser(serviceUrl).default("http://127.0.0.1:8080");
 }
 
-/** `--api-key`, with the environment as its default. */
 export function keyOption(key = "API key"): Option {
   return new Option("--api-key <key>", `${key} (default: COUNTERSIGN_API_KEY; none in open mode)`);
 }
@@ -45,8 +40,8 @@ function serviceUrl(text: string): string {
 }
 
 /**
- * Returns a client with the key of `--api-key`, else of COUNTERSIGN_API_KEY. Uses no key if both are empty, as in open
- * mode.
+ * Returns a client with the key of `--api-key`, otherwise of COUNTERSIGN_API_KEY. Uses no key if both are empty, as in
+ * open mode.
  */
 export function serviceClient(
   { env }: Terminal,
@@ -69,7 +64,7 @@ export function refusalText(error: unknown): string | null {
   return `${error.message}${hint}${places.join("")}`;
 }
 
-/** Returns the service's answer. Throws CommandFailed with `refusalText` after a refusal or without an answer. */
+/** Throws CommandFailed with `refusalText` after a refusal or without an answer. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 import { visible } from "./visible.ts";
 
-/** Aligns rows of untrusted texts in columns, two spaces apart. Right-aligns the columns in `right`. */
+/** Aligns rows of untrusted texts in columns. Right-aligns the columns in `right`. */
 export function formatTable(texts: readonly (readonly string[])[], right: readonly number[] = []): string {
   const rows = texts.map((row) => row.map(visible));
   const widths: number[] = [];

@@ -1,13 +1,13 @@
-/** The process in which a command runs. Passed to every command, so that tests can use their own streams. */
+/** The process in which a command runs. A parameter of every command, so that tests can use their own streams. */
 import { Console } from "node:console";
 import type { EventEmitter } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** A stream for output. A terminal sets `isTTY` and `columns`. */
+/** Terminals set `isTTY` and `columns`. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Parts of a terminal. Relative paths start at the working directory of the process. */
+/** Relative paths start at the working directory of the process. */
 export interface TerminalParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A function, because Node opens standard input on first access. */
@@ -20,7 +20,6 @@ export interface TerminalParts {
   exit(code?: number): never;
 }
 
-/** A terminal, and the exit code of the command that runs in it. */
 export class Terminal {
   readonly env: TerminalParts["env"];
   readonly stdin: TerminalParts["stdin"];
@@ -34,8 +33,8 @@ export class Terminal {
   #outputFailure: NodeJS.ErrnoException | null = null;
 
   /**
-   * Listens for errors of standard output. Without a listener, a failed write is lost silently, and a service crashes
-   * when its log's disk is full.
+   * Listens for errors of standard output. Without a listener, a failed write is lost silently, and a full disk of the
+   * log crashes the service.
    */
   constructor(parts: TerminalParts) {
     ({ env: this.env, stdin: this.stdin, stdout: this.stdout, stderr: this.stderr } = parts);
@@ -58,9 +57,7 @@ export class Terminal {
     this.#console.error(text);
   }
 
-  /**
-   * Writes to standard output. Resolves to false if the write failed, because the disk is full or the reader is gone.
-   */
+  /** Resolves to false if the write failed, because the disk is full or the reader is gone. */
   written(text: string): Promise<boolean> {
     return new Promise((resolve) => {
       this.stdout.write(text, (error) => resolve(!error));
@@ -80,8 +77,8 @@ export class Terminal {
 }
 
 export function processTerminal(): Terminal {
-  // By default Node opens its debugger on SIGUSR1, with this process's rights, to every user of this machine. Log
-  // rotation sends this signal, for example. `--inspect` still opens the debugger.
+  // By default SIGUSR1, which log rotation may send, opens Node's debugger with this process's rights to every user of
+  // the machine. `--inspect` still opens it.
   process.on("SIGUSR1", () => undefined);
   const { env, stdout, stderr } = process;
   return new Terminal({ env, stdin: () => process.stdin, stdout, stderr, signals: process, exit: process.exit });

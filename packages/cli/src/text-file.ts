@@ -4,8 +4,7 @@ import { unreadable } from "./file-fault.ts";
 
 /**
  * Returns the text of a file, without a byte order mark. `shown` names the file as the user did: `--context FILE`.
- * Throws CommandFailed if the file cannot be read or is not UTF-8. Otherwise `Österreich` would become another country,
- * and a rule for it would never match.
+ * Throws CommandFailed if the file is unreadable or not UTF-8, because a rule for a garbled name would never match.
  */
 export async function readTextFile(path: string, shown = path): Promise<string> {
   const bytes = await readFile(path).catch((error: unknown) => {

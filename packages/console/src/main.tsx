@@ -1,4 +1,4 @@
-/** The console. It uses only the public API of its service. */
+/** The console. Uses only the public API of its service. */
 import { ApiError } from "@countersign/sdk";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Every page and its address. Pages load on first use. */
+/** Pages load on first use. */
 import {
   createRootRoute,
   createRoute,
@@ -193,7 +193,6 @@ const organization = [
   }),
 ] as const;
 
-/** All other addresses. */
 const unknown = createRoute({
   getParentRoute: inFrame,
   path: "$",

@@ -1,6 +1,5 @@
-/** The action types and data classes that the released packs read. Callers may use others, which no released rule reads. */
+/** Action types and data classes that the released packs read. Callers may use others. */
 
-/** Action types with their meanings. */
 export const actionTypes = {
   "communication.call": "calls somebody, also by machine",
   "communication.sms": "sends a text message",
@@ -27,13 +26,12 @@ export const actionTypes = {
   "model.train": "trains a model",
 } as const satisfies Record<string, string>;
 
-/** The type of an intent that declares none and whose verb no catalogue knows. */
+/** The type of an intent without a type, if no catalogue knows its verb. */
 export const unclassified_action_type = "other.unclassified";
 
-/** An action type. */
 export type ActionType = keyof typeof actionTypes;
 
-/** Data classes with their meanings. The pack `ccpa` treats `sensitive` like `special_category`. */
+/** The pack `ccpa` treats `sensitive` like `special_category`. */
 export const dataClasses = {
   personal: "data about people",
   special_category: "health, beliefs, origin, politics, sex life, genes, biometrics (GDPR Art. 9)",

@@ -1,6 +1,4 @@
-/** The types of audit records. */
-
-/** Each type of audit record with its meaning. The first group belongs to an intent, the second to the organization. */
+/** Types of audit records with their meanings. The first group belongs to an intent, the second to the organization. */
 export const auditTypes = {
   submitted: "an agent submitted the intent",
   decided: "the service decided",
@@ -81,5 +79,4 @@ export const auditTypes = {
   sso_conflict: "another organization's provider claims a domain in which this one has people or an invitation",
 } as const satisfies Record<string, string>;
 
-/** The `type` of an audit row. */
 export type AuditType = keyof typeof auditTypes;

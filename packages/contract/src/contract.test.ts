@@ -97,16 +97,16 @@ describe("error codes", () => {
     const counts: Record<number, number> = {};
     for (const { status } of Object.values(errorCodes)) counts[status] = (counts[status] ?? 0) + 1;
     expect(counts).toEqual({
-      400: 6, // with invalid_agent_token, which docs/decisions/0044 adds
-      401: 4, // with invalid_credentials, which docs/decisions/0016 adds
+      400: 6, // invalid_agent_token: docs/decisions/0044
+      401: 4, // invalid_credentials: docs/decisions/0016
       402: 1,
       403: 3,
       404: 1,
       405: 1,
-      409: 11, // with review_queue_full, blocked_now, frozen, already_claimed, handed_on and reason_required: docs/decisions/0011, 0034, 0036, 0037 and 0039
+      409: 11, // review_queue_full, blocked_now, frozen, already_claimed, handed_on, reason_required: docs/decisions/0011, 0034, 0036, 0037, 0039
       413: 1,
       415: 1,
-      422: 4, // with invalid_binding, which docs/decisions/0041 adds
+      422: 4, // invalid_binding: docs/decisions/0041
       429: 1,
       500: 1,
       503: 2,

@@ -1,13 +1,11 @@
-/** Error codes. docs/reference/errors.md is generated from this table. Source: contract §7. */
+/** Error codes. docs/reference/errors.md is generated from this table. Source: spec §7. */
 
-/** An error code: its HTTP status, what happened, and what the caller should do. */
 export interface ErrorCodeRow {
   readonly status: number;
   readonly meaning: string;
   readonly advice: string;
 }
 
-/** All values of `error.code`, in order of status. */
 export const errorCodes = {
   invalid_json: {
     status: 400,
@@ -205,5 +203,4 @@ export const errorCodes = {
   },
 } as const satisfies Record<string, ErrorCodeRow>;
 
-/** A value of `error.code`. */
 export type ErrorCode = keyof typeof errorCodes;

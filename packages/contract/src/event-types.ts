@@ -1,13 +1,11 @@
-/** Webhook events. docs/reference/events.md is generated from this file. Source: contract §2.5–2.7 and §6. */
+/** Webhook events. docs/reference/events.md is generated from this file. Source: spec §2.5–2.7 and §6. */
 
-/** One field of an event's `data`. */
 export interface EventField {
   readonly name: string;
   readonly type: string;
   readonly meaning: string;
 }
 
-/** Fields of `data` on decision.approved, decision.blocked and decision.escalated. Source: contract §2.6. */
 export const decisionEventFields = [
   { name: "decision_id", type: "string", meaning: "prefix `dec_`" },
   {
@@ -22,7 +20,6 @@ export const decisionEventFields = [
   { name: "verdict", type: "string", meaning: "`approve`, `approve_modified`, `escalate` or `block`" },
 ] as const satisfies readonly EventField[];
 
-/** Fields of `data` on decision.overridden. Source: contract §2.7. */
 export const overrideEventFields = [
   { name: "override_id", type: "string", meaning: "prefix `ovr_`" },
   { name: "agent_id", type: "string", meaning: "the agent whose next retry is approved" },
@@ -36,7 +33,6 @@ export const overrideEventFields = [
   },
 ] as const satisfies readonly EventField[];
 
-/** Fields of `data` on quota.exceeded. Source: contract §2.7. */
 export const quotaEventFields = [
   { name: "plan_id", type: "string", meaning: "the organization's plan" },
   {
@@ -50,18 +46,15 @@ export const quotaEventFields = [
   { name: "timestamp", type: "string", meaning: "ISO 8601" },
 ] as const satisfies readonly EventField[];
 
-/** An event type: its fields and its receivers. */
 export interface EventTypeRow {
-  /** False: receivers may subscribe to the name, but the service never sends it. */
+  /** False: webhooks may subscribe to the name, but the service never sends it. */
   readonly sent: boolean;
   readonly sent_when: string;
-  /** `organization`: organization-wide webhooks only. `escalation`: also webhooks of that escalation. */
+  /** `organization`: organization-wide webhooks only. `escalation`: also the webhooks of that escalation. */
   readonly audience: "organization" | "escalation";
-  /** Fields of `data`. `escalation_record` is the record of GET /v1/escalations/{escalation_id}. */
   readonly data: readonly EventField[] | "escalation_record" | "none";
 }
 
-/** Every event type that a webhook may name. Source: contract §6. */
 export const eventTypes = {
   "decision.approved": {
     sent: true,
@@ -123,18 +116,15 @@ export const eventTypes = {
   "pattern.detected": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
 } as const satisfies Record<string, EventTypeRow>;
 
-/** A name that `event_types` of a webhook may hold. */
 export type EventType = keyof typeof eventTypes;
 
-/** An event type that the service sends. */
 export type SentEventType = {
   [K in EventType]: (typeof eventTypes)[K]["sent"] extends true ? K : never;
 }[EventType];
 
-/** All event types, in table order. */
 export const eventTypeNames = Object.keys(eventTypes) as EventType[];
 
-/** Headers on every delivery. The last three are from Standard Webhooks. Source: contract §6. */
+/** Headers on every delivery. The last three are from Standard Webhooks. */
 export const deliveryHeaders = [
   { name: "Content-Type", value: "`application/json`" },
   {

@@ -2,8 +2,8 @@
 const digits_max = 17;
 
 /**
- * Returns whether a double represents a JSON number exactly, in any spelling. Otherwise a policy could not distinguish two
- * written numbers, and an approval of one amount or account would count for another.
+ * Returns whether a double represents a JSON number exactly, in any spelling. Otherwise policies would treat two
+ * different amounts as equal.
  */
 export function isExactNumber(written: string): boolean {
   const value = Number(written);
@@ -16,12 +16,12 @@ export function isExactNumber(written: string): boolean {
   return given.digits === held.digits && (given.digits === "" || given.power === held.power);
 }
 
-/** Returns the significant digits of a number and the power of ten of the first digit. Zero has no digits. */
+/** Returns the significant digits and the power of ten of the first digit. Zero has no digits. */
 function decimalOf(number: string): { digits: string; power: number } {
   const exponent = number.search(/e/i);
   const mantissa = exponent === -1 ? number : number.slice(0, exponent);
   const point = mantissa.indexOf(".");
-  // No pattern such as /0+$/, because it takes quadratic time for many zeros before another digit.
+  // A pattern such as /0+$/ would take quadratic time for many zeros before another digit.
   let from = 0;
   let to = mantissa.length;
   while (from < to && isZeroOrSign(mantissa[from])) from += 1;

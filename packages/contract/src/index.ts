@@ -1,4 +1,4 @@
-/** Names, numbers and shapes that every other package shares. Data without behaviour. */
+/** Names, numbers and shapes that all packages share. Data without behaviour. */
 
 export * from "./action-types.ts";
 export * from "./audit-types.ts";

@@ -1,27 +1,27 @@
-/** Every limit of the contract and the API design. Names end with the unit. No other file has a copy. */
+/** All limits of the API. Names end with the unit. */
 
 export const limits = {
   // Bodies
   body_bytes_max: 1_048_576,
   batch_body_bytes_max: 8_388_608,
-  /** Bodies of callers without a key or a session (sign-up, sign-in), and bodies that are optional. */
+  /** For callers without a key or a session, and for optional bodies. */
   small_body_bytes_max: 16_384,
   json_depth_max: 32,
   /**
-   * Commas and opening brackets of a body or a batch item: about the number of its values. The work on a body grows
-   * with this number, not with its bytes. The 1,200 facts of a submission leave 8,800 for its content.
+   * Commas and opening brackets of a body or a batch item: about the number of its values. The work grows with this
+   * number, not with bytes.
    */
   json_values_max: 10_000,
-  /** For a membrane: 1,000 known tools with about fifteen data classes each. */
+  /** For 1,000 known tools with about fifteen data classes each. */
   membrane_values_max: 20_000,
-  /** A batch item deeper than `json_depth_max` fails alone. An item deeper than this fails the whole batch. */
+  /** A batch item deeper than `json_depth_max` fails alone. An item deeper than this fails the batch. */
   batch_json_depth_max: 1_000,
   error_details_max: 50,
   /** For larger bodies the service reports only the first problem of shape. */
   problems_collected_bytes_max: 16_384,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,
-  /** Only the Idempotency-Key proves that a repeated quickstart comes from the same caller, so nobody may guess the key. */
+  /** Nobody may guess this key, because it alone proves that a repeated quickstart comes from the same caller. */
   quickstart_idempotency_key_bits_min: 128,
   quickstart_repeated_seconds_max: 600,
   /** For an intake that no quickstart used. */
@@ -33,7 +33,7 @@ export const limits = {
   list_limit_max: 200,
   cursor_chars_max: 512,
 
-  // Intents. Source: contract §8 rule 5
+  // Intents. Source: spec §8 rule 5
   batch_intents_max: 50,
   decision_wait_seconds_max: 55,
   agent_id_chars_max: 128,
@@ -46,18 +46,18 @@ export const limits = {
   label_chars_max: 128,
   comment_chars_max: 4_000,
 
-  // Grants. Source: docs/decisions/0045
+  // Grants. See docs/decisions/0045-grants.md
   grant_times_max: 1_000,
   grant_hours_max: 720,
   grant_bounds_max: 5,
-  /** Live grants of one agent and verb. */
+  /** Per agent and verb. */
   grants_live_max: 50,
 
-  // Claims. Source: docs/decisions/0036
+  // Claims. See docs/decisions/0036-claims.md
   claim_nonce_chars_max: 255,
   claim_unknown_after_seconds: 900,
 
-  // Keys. Source: contract §2.2 and §8 rule 11
+  // Keys. Source: spec §2.2 and §8 rule 11
   api_key_random_chars_min: 32,
   api_key_checksum_chars: 6,
   api_key_lifetime_days_default: 365,
@@ -70,11 +70,11 @@ export const limits = {
   key_warnings_max: 20,
   name_chars_max: 128,
 
-  // Context. Source: contract §2.9 and §8 rule 10
+  // Context. Source: spec §2.9 and §8 rule 10
   context_keys_per_category_max: 200,
   context_key_chars_max: 64,
   as_of_ahead_seconds_max: 300,
-  /** Ten years, as in policies, because later times have no valid text. */
+  /** Ten years, as in policies. Later times have no valid text. */
   facts_max_age_seconds_max: 316_224_000,
   facts_from_max: 100,
   context_source_timeout_ms_max: 1_000,
@@ -84,7 +84,7 @@ export const limits = {
   context_source_failures_max: 5,
   context_source_pause_seconds: 5,
 
-  // Tokens of agents. Source: docs/decisions/0044
+  // Tokens of agents. See docs/decisions/0044-verified-identity.md
   agent_token_bytes_max: 8_192,
   token_issuers_per_organization_max: 20,
   token_audiences_max: 10,
@@ -97,18 +97,18 @@ export const limits = {
   jwks_keys_max: 100,
   jwks_timeout_ms: 2_000,
   jwks_fresh_seconds: 600,
-  /** A key set that cannot be fetched again is used for so long after it was fetched. */
+  /** How long a key set remains valid after its last successful fetch. */
   jwks_kept_seconds: 86_400,
-  /** Least time between two fetches because of a key that is not in the set. */
+  /** Minimum time between two fetches because of an unknown key. */
   jwks_unknown_key_seconds: 30,
-  /** Least time between two fetches after one that failed. */
+  /** Minimum time between two fetches after a failure. */
   jwks_failure_seconds: 5,
   delegation_chain_max: 8,
 
-  // Rate windows. Source: contract §8
+  // Rate windows. Source: spec §8
   rate_window_seconds: 60,
 
-  // Escalations and overrides. Source: contract §1, §8 rule 9
+  // Escalations and overrides. Source: spec §1, §8 rule 9
   override_hours: 24,
   approval_valid_seconds_default: 86_400,
   approval_valid_seconds_max: 2_592_000,
@@ -116,20 +116,20 @@ export const limits = {
   escalation_timeout_seconds_max: 2_592_000,
   escalation_reviewers_max: 50,
   escalation_quorum_max: 10,
-  // Pace of reviewers. Source: docs/decisions/0039
+  // Pace of reviewers. See docs/decisions/0039-time-and-pace-of-reviews.md
   pace_window_seconds: 300,
   pace_min_seconds_max: 3_600,
   pace_reason_from_max: 1_000,
-  /** Letters and digits in a typed reason, at least. */
+  /** Letters and digits in a typed reason. */
   reason_characters_min: 3,
   /** A review with less time gets no reminders. */
   reminders_timeout_seconds_min: 600,
-  /** Figures of pace count at most this many of the newest rulings of an organization. */
+  /** Figures of pace count at most this many of the newest rulings. */
   pace_rulings_max: 50_000,
   escalations_pending_per_agent_max: 1_000,
   escalations_pending_per_key_max: 5_000,
 
-  // Freezes. Source: docs/decisions/0034
+  // Freezes. See docs/decisions/0034-freezes.md
   freeze_reason_chars_max: 1_000,
   freezes_per_organization_max: 1_000,
   agent_purpose_chars_max: 1_000,
@@ -138,10 +138,10 @@ export const limits = {
   agent_decisions_read_max: 5_000,
   session_window_days_max: 7,
   unfreeze_request_hours: 24,
-  /** A preview counts among at most this many of the newest decisions of the organization. */
+  /** A preview examines at most this many of the newest decisions. */
   freeze_preview_decisions_max: 50_000,
 
-  // Webhooks. Source: contract §6 rule 3 and §8 rule 9
+  // Webhooks. Source: spec §6 rule 3 and §8 rule 9
   delivery_attempts_max: 3,
   delivery_wait_1_seconds: 5,
   delivery_wait_2_seconds: 25,
@@ -166,7 +166,7 @@ export const limits = {
   policy_document_bytes_max: 65_536,
   policy_message_bytes_max: 2_048,
   policy_cost_budget: 100_000,
-  // A policy that exceeds the cost budget with content of this size is refused at save.
+  // A policy that exceeds the cost budget with content of this size is refused when it is saved.
   policy_items_declared: 200,
   policy_text_chars_declared: 1_024,
   policy_values_declared: 2_500,
@@ -187,10 +187,10 @@ export const limits = {
   password_chars_max: 1_024,
   session_idle_seconds: 86_400,
   session_lifetime_seconds: 604_800,
-  /** The highest age of a session that may register an authenticator or a passkey. */
+  /** Maximum age of a session that may register an authenticator or a passkey. */
   session_fresh_seconds: 900,
   session_mfa_seconds: 600,
-  /** Wrong codes, or wrong current passwords, in one session. */
+  /** Wrong codes or passwords in one session. */
   session_mfa_failures_max: 5,
   /** For all unfinished logins of one person. */
   person_mfa_failures_max: 15,
@@ -201,30 +201,32 @@ export const limits = {
   invitation_link_seconds: 604_800,
   recovery_codes: 10,
   people_per_organization_max: 1_000,
-  /** Invitations that can still be accepted. Each one sends a mail to an address that a caller chose. */
+  /** Each invitation sends a mail to an address that a caller chose. */
   open_invitations_per_organization_max: 100,
-  /** Ids in `made` of a removal, and things that its 409 lists. */
+  /** Ids in `made` of a removal, and entries in its 409. */
   made_choices_max: 1_000,
-  /** Per day (UTC), for an organization without people, because nobody has confirmed an address. */
+  /** Per day (UTC), for an organization without people, because nobody confirmed an address. */
   unconfirmed_invitations_per_organization_max: 5,
   /** Per day (UTC) and client address, for all such organizations together. */
   unconfirmed_invitations_per_source_max: 500,
-  /** To one address, separately for invitations and signups, for all callers together. Further mails wait for the next minute. */
+  /**
+   * To one address, for all callers together; invitations and signups count separately. Further mails wait for the next
+   * minute.
+   */
   link_mails_per_minute_max: 3,
-  /** A signup's mail that waits longer is dropped, because strangers can request any number and waiting mails cost work. */
+  /** Signup mails that wait longer are dropped, because strangers can request any number. */
   signup_mail_wait_seconds_max: 600,
   passkeys_per_person_max: 20,
   passkey_challenge_seconds: 300,
   sso_domains_max: 20,
   sso_login_seconds: 600,
-  /** For the address that the browser opens. */
   sso_location_chars_max: 8_192,
 
   // Running
   shutdown_seconds_max: 10,
 } as const;
 
-/** The rate categories: requests per window, covered operations, and whose requests are counted together. Source: contract §8. */
+/** Rate categories: requests per window, operations, and how requests are grouped. Source: spec §8. */
 export const rateCategories = {
   intents: { requests_max: 120, applies_to: "`POST /v1/intents` and `POST /v1/intents/batch`", counted_by: "key" },
   backtest: { requests_max: 5, applies_to: "`POST /v1/learning/backtest`", counted_by: "key" },
@@ -241,5 +243,5 @@ export const rateCategories = {
   general: { requests_max: 120, applies_to: "every other operation under /v1", counted_by: "key" },
 } as const satisfies Record<string, { requests_max: number; applies_to: string; counted_by: "key" | "ip" }>;
 
-/** A rate category. Its name is the policy name in the RateLimit headers. */
+/** Also the policy name in the RateLimit headers. */
 export type RateCategory = keyof typeof rateCategories;

@@ -1,8 +1,8 @@
-/** Names that callers choose (verbs, agent ids): the spelling for comparisons, and the characters that names must not have. */
+/** Names that callers choose, such as verbs and agent ids. */
 
 /**
- * Returns the spelling of a name for comparisons, in compatibility form (NFKC) and without case. So `Send_Money` and
- * fullwidth letters match rules about `send_money`. Records keep the written names.
+ * Returns the spelling of a name for comparisons: NFKC, without case. `Send_Money` and fullwidth letters match rules
+ * about `send_money`. Records keep the written names.
  */
 export function foldName(name: string): string {
   if (/^[ -~]*$/.test(name)) return name.toLowerCase();
@@ -12,19 +12,19 @@ export function foldName(name: string): string {
   return folded.replaceAll("ς", "σ").normalize("NFKC");
 }
 
-/** Control and format characters, line ends, and characters without a look: variation selectors, fillers, tags. */
+/** Control and format characters, line ends and invisible characters. */
 const hidden = "\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}";
 
 /** White space and the blank Braille pattern. */
 const blank = "\\s\\u2800";
 
-/** The form of names as a schema pattern: no hidden character, and no blank one around the name. An empty text matches. */
+/** Pattern of names: no hidden character, and no blank at the ends. An empty text matches. */
 export const name_pattern: string = `^(?:[^${blank}${hidden}](?:[^${hidden}]*[^${blank}${hidden}])?)?$`;
 
 const hiddenWithin = new RegExp(`[${hidden}]`, "u");
 const blankAround = new RegExp(`^[${blank}]|[${blank}]$`, "u");
 
-/** Returns advice with the wrong character if a text does not have the form of names, otherwise null. */
+/** Returns advice that names the wrong character, or null for a valid name. */
 export function nameProblem(name: string): string | null {
   const [character] = hiddenWithin.exec(name) ?? [];
   if (character !== undefined)
@@ -37,5 +37,5 @@ function codePoint(char: string): string {
   return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The `policy` of a reason that reports a look-alike name. Its `policy_id` is null. */
+/** `policy` of a reason that reports a look-alike name. Its `policy_id` is null. */
 export const look_alike_reason = "names.look_alike";

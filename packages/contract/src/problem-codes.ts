@@ -1,6 +1,4 @@
-/** Problems at one place of a request: the `code` of an entry of `error.details` on a 400. */
-
-/** Every problem code with its meaning. The message has the details. */
+/** Values of `code` in `error.details` on a 400. The message has the details. */
 export const problemCodes = {
   required: "A required field is missing.",
   unknown_field:
@@ -21,17 +19,16 @@ export const problemCodes = {
   not_a_number: "The number is too large for a double.",
 } as const satisfies Record<string, string>;
 
-/** The `code` of one entry of `error.details`. */
 export type ProblemCode = keyof typeof problemCodes;
 
-/** One problem at one place. `path` is a JSON Pointer (RFC 6901) into the request body; "" is the body itself. */
+/** One problem. `path` is a JSON Pointer (RFC 6901) into the request body; "" is the body itself. */
 export interface Problem {
   readonly path: string;
   readonly code: ProblemCode;
   readonly message: string;
 }
 
-/** Why the service refused a request of the right shape: the `code` of an entry of `error.details` on statuses other than 400. */
+/** Values of `code` in `error.details` on statuses other than 400. */
 export const refusalCodes = {
   no_session: { statuses: [401], meaning: "Nobody is signed in, or the second factor is missing. Sign in." },
   not_through: { statuses: [401], meaning: "The login with the provider failed. Begin again." },
@@ -84,16 +81,14 @@ export const refusalCodes = {
   provider: { statuses: [503], meaning: "The provider is unreachable or gave no usable answer." },
 } as const satisfies Record<string, RefusalRow>;
 
-/** The `code` of an entry of `error.details` on other statuses than 400. */
 export type RefusalCode = keyof typeof refusalCodes;
 
-/** One row of `refusalCodes`. */
 export interface RefusalRow {
   readonly statuses: readonly number[];
   readonly meaning: string;
 }
 
-/** Warnings about an accepted context document: the `code` of an entry of `warnings`. */
+/** Values of `code` in `warnings` about an accepted context document. */
 export const warningCodes = {
   stale: "The category's as_of is too old, so its facts count as missing by default.",
   unlisted_category_time: "as_of gives a time for a category that has no facts.",
@@ -101,10 +96,8 @@ export const warningCodes = {
   other_category: "A key is listed in another category. The service keeps it, but no built-in policy reads it here.",
 } as const satisfies Record<string, string>;
 
-/** The `code` of one entry of `warnings`. */
 export type WarningCode = keyof typeof warningCodes;
 
-/** A warning about one place of a valid document. */
 export interface Warning {
   readonly path: string;
   readonly code: WarningCode;

@@ -1,6 +1,6 @@
-/** Why an organization's context source gave no facts: `reason` of an unknown fact and of the audit record. */
+/** Why a context source gave no facts: `reason` of an unknown fact and of the audit record. */
 
-/** Every reason, as the end of "missing, because …". */
+/** Each text ends a sentence that begins "missing, because". */
 export const pullFailures = {
   source_timeout: "the context source did not answer in time",
   source_unreachable: "the context source could not be reached",
@@ -13,5 +13,4 @@ export const pullFailures = {
   source_secret: "the context source's secret was sealed with a master key that this service does not have",
 } as const satisfies Record<string, string>;
 
-/** One of the reasons. */
 export type PullFailure = keyof typeof pullFailures;

@@ -1,6 +1,6 @@
 /**
- * Finds numbers of cards, accounts and people in other spellings: in groups, with dashes, in lower case. If policies hide
- * "4111111111111111", then "4111 1111 1111 1111" must be hidden, too.
+ * Finds identifying numbers in other spellings. If policies hide "4111111111111111", then "4111 1111 1111 1111" must be
+ * hidden, too.
  */
 
 /** Shorter numbers occur in amounts and years. */
@@ -8,7 +8,7 @@ const chars_min = 6;
 const digits_min = 5;
 /** No identifying number is longer. */
 const chars_max = 100;
-/** More separators than this end a number. */
+/** More separators end a number. */
 const between_max = 3;
 
 /** A character that may separate groups, or hide between two characters. */
@@ -16,8 +16,8 @@ const separator = /[\s./()_+\p{Dash}\p{Default_Ignorable_Code_Point}]/u;
 const word = /[0-9A-Za-z]/;
 
 /**
- * Returns the letters and digits of an identifying text in lower case, or null for other texts. Words without
- * a digit do not identify, and neither do decimal fractions, because another amount has the same digits.
+ * Returns the letters and digits of an identifying text in lower case, or null. Words without a digit do not identify.
+ * Decimal fractions do not either, because other amounts share their digits.
  */
 export function identifierOf(text: string): string | null {
   if (text.length > chars_max) return null;
@@ -26,7 +26,6 @@ export function identifierOf(text: string): string | null {
   return !found.includes("\n") && found.length >= chars_min && digits >= digits_min ? found : null;
 }
 
-/** A text prepared for the search for identifiers. */
 export interface Compacted {
   /** Letters and digits in lower case, without separators. Any other character is a line end. */
   readonly text: string;
@@ -34,7 +33,6 @@ export interface Compacted {
   readonly at: readonly number[];
 }
 
-/** Returns the text without separators within numbers. */
 export function compacted(text: string): Compacted {
   const units: string[] = [];
   const at: number[] = [];
@@ -59,18 +57,17 @@ export function compacted(text: string): Compacted {
   return { text: units.join(""), at };
 }
 
-/** A part of a text, from `start` (included) to `end` (not included). */
+/** `start` is included, `end` is not. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns the span in the original text of a span in the compacted text. */
 export function wholeSpan({ at }: Compacted, { start, end }: TextSpan): TextSpan {
   return { start: at[start] as number, end: (at[end - 1] as number) + 1 };
 }
 
-/** Returns the text with a mark in place of each span. Overlapping spans share one mark. The order of spans does not matter. */
+/** Returns the text with a mark for each span. Overlapping spans share one mark. Spans may be in any order. */
 export function struckOut(text: string, spans: readonly TextSpan[], mark: string): string {
   let left = "";
   let at = 0;
@@ -81,14 +78,14 @@ export function struckOut(text: string, spans: readonly TextSpan[], mark: string
   return left + text.slice(at);
 }
 
-/** Returns whether a point is the only one between digits, as in 2500.00 and unlike 415.555.0100. */
+/** Returns whether a point is the only one between digits: 2500.00, but not 415.555.0100. */
 function isDecimalPoint(text: string, index: number): boolean {
   if (text[index] !== ".") return false;
   const before = /(?:^|[^\d.])\d+$/.test(text.slice(Math.max(0, index - 40), index));
   return before && /^\d+(?![\d.])/.test(text.slice(index + 1, index + 41));
 }
 
-/** Returns whether exactly three digits follow a comma, as in 1,000,000. Other commas separate list entries. */
+/** Returns whether exactly three digits follow a comma, as in 1,000,000. */
 function isOfThousands(text: string, index: number): boolean {
   return text[index] === "," && /^\d,\d{3}(?!\d)/.test(text.slice(index - 1, index + 5));
 }

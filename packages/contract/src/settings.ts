@@ -1,10 +1,10 @@
 /** All settings, read from the environment. docs/reference/configuration.md is generated from this file. */
 
-/** The format of a setting. Another text stops the start with an error. */
+/** The format of a setting. Other texts stop the start with an error. */
 export type SettingFormat =
   | { readonly kind: "text" }
   | { readonly kind: "url"; readonly schemes: readonly string[] }
-  /** URLs separated by spaces. Each names one server. */
+  /** URLs separated by spaces, one per server. */
   | { readonly kind: "url_list"; readonly schemes: readonly string[] }
   | { readonly kind: "integer"; readonly min: number; readonly max: number }
   | { readonly kind: "choice"; readonly of: readonly string[] }
@@ -17,7 +17,7 @@ export type SettingFormat =
   | { readonly kind: "rate_limits" }
   | { readonly kind: "path" };
 
-/** A setting. `fallback` is the text for an unset or empty variable; null means off. */
+/** `fallback` is used for an unset or empty variable; null means off. */
 export interface Setting {
   readonly name: string;
   readonly fallback: string | null;
@@ -27,7 +27,7 @@ export interface Setting {
   readonly secret?: true;
 }
 
-/** All settings, in the order that docs/reference/configuration.md shows them. */
+/** In the order of docs/reference/configuration.md. */
 export const settings = {
   HOST: {
     name: "HOST",
@@ -195,5 +195,4 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** The name of a setting and its environment variable. */
 export type SettingName = keyof typeof settings;

@@ -1,6 +1,6 @@
-/** The facts that the service reads from an agent's token, and the reasons for refusing a token. Source: docs/decisions/0044. */
+/** See docs/decisions/0044-verified-identity.md. */
 
-/** The facts of `identity` that a token proves: its agent, who acts for whom, and its `iss` or `spiffe://` trust domain. */
+/** Facts of `identity` that a token proves. `token_issuer` is its `iss` or its `spiffe://` trust domain. */
 export const verifiedFacts = ["authenticated_agent_id", "delegation_chain", "token_issuer"] as const;
 
 /** Why a token is invalid: `code` in the details of `invalid_agent_token`. */
@@ -18,5 +18,4 @@ export const tokenProblems = {
   replayed: "The token was used before, or has no `jti`, and the membrane takes each token once.",
 } as const satisfies Record<string, string>;
 
-/** One of the reasons. */
 export type TokenProblem = keyof typeof tokenProblems;

@@ -1,2 +1,2 @@
-/** Version of Countersign, the same as in every package.json (a test compares them). */
+/** The same as in every package.json (a test compares them). */
 export const product_version = "0.1.0";

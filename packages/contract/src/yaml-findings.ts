@@ -1,12 +1,11 @@
 /** Turns errors of the YAML library into messages for authors of policies, for the service and the console. */
 
-/** Errors of the YAML library that unquoted expressions cause. */
+/** Errors that unquoted expressions cause. */
 const quotingCodes: ReadonlySet<string> = new Set(["UNEXPECTED_TOKEN", "BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START"]);
-/** Advice about expressions that YAML misreads. */
 export const yaml_quoting_help =
   'In YAML, put an expression that begins with a quote, !, [ or {, or that contains ": ", in single quotes, or on its own line below |-.';
 
-/** Returns the library's error in whole sentences. The library's text about several documents is for programmers, so it is replaced. */
+/** Returns the error in whole sentences. Replaces the text about several documents, which is for programmers. */
 export function yamlFinding(found: { readonly code: string; readonly message: string }): {
   readonly message: string;
   readonly help: string;

@@ -2,9 +2,9 @@ import { readExactly } from "./exact-json.ts";
 import { isObject, type Json, type JsonObject, metaOf } from "./messages.ts";
 
 /**
- * Returns the answer to a call with texts for the model at its end. Returns the answer unchanged if it has no result,
- * or an incomplete one (since revision 2026-07-28), after which the client calls again. Throws `RangeError` if the
- * answer is nested too deep.
+ * Returns the answer with texts for the model at its end. Leaves an answer without a result unchanged, and an
+ * incomplete one (since revision 2026-07-28), after which the client calls again. Throws `RangeError` if the answer is
+ * nested too deep.
  */
 export function annotatedAnswer(line: string, texts: readonly string[], intent_id: string): string {
   const { value, write } = readExactly(line);

@@ -1,21 +1,19 @@
-/** Reads and writes JSON and keeps the text of numbers: `1.0`, and digits that a double loses. */
+/** Reads and writes JSON and keeps the digits of numbers, such as `1.0`. */
 import { createHash } from "node:crypto";
 import { isExactNumber } from "@countersign/contract";
 import type { Json } from "./messages.ts";
 
-/**
- * A parsed text. Numbers that JavaScript would write differently are texts in it; `write` turns them back into numbers.
- */
+/** Numbers that JavaScript would write differently are texts in `value`. `write` turns them back into numbers. */
 interface ExactJson {
   readonly value: Json;
   readonly write: (value: Json) => string;
-  /** Returns the JSON Pointer, in a part of `value`, of the first number that a double would round; null: none. */
+  /** Returns the JSON Pointer of the first number in `part` that a double would round; null: none. */
   readonly inexactIn: (part: Json | undefined) => string | null;
 }
 
 /** Throws `SyntaxError`. `write` throws `RangeError` for a value nested too deep. */
 export function readExactly(text: string): ExactJson {
-  // No text can contain its own hash, however escaped.
+  // No text can contain its own hash.
   const mark = createHash("sha256").update(text).digest("hex");
   const marked = new RegExp(`"${mark}(.*?)"`, "g");
   const inexactIn: ExactJson["inexactIn"] = (part) => {
@@ -33,7 +31,7 @@ export function readExactly(text: string): ExactJson {
   };
 }
 
-/** Returns the elements of the array on a line, each as its original text on a line; empty without an array. */
+/** Returns the original texts of an array's elements, each on one line; empty without an array. */
 export function elementsIn(line: string): string[] {
   if (!/^\s*\[/.test(line)) return [];
   try {
@@ -41,7 +39,7 @@ export function elementsIn(line: string): string[] {
   } catch {
     return [];
   }
-  // Works on the text: parsing and writing took many times the memory, and deep nesting cannot be written.
+  // Works on the text, because parsing takes many times the memory and deep nesting cannot be written.
   const elements: string[] = [];
   let [start, depth, in_string] = [line.indexOf("[") + 1, 0, false];
   for (let at = start; at < line.length; at += 1) {

@@ -1,4 +1,3 @@
-/** Servers and clients that do not read, do not end, or leave processes behind. */
 import { PassThrough } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { governProcess, type ProcessOptions } from "./govern-process.ts";
@@ -6,7 +5,6 @@ import { LineTooLong } from "./json-lines.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
-/** Runs a Node program as the governed server. A test that waits for the end of the patience sets a short one. */
 function serving(
   program: string,
   { patience_ms = 60_000, ...client }: Partial<ProcessOptions["client"] & { patience_ms: number }> = {},

@@ -6,24 +6,25 @@ import type { Readable, Writable } from "node:stream";
 import { createGovernor, type GovernorOptions } from "./governor.ts";
 import { readLines } from "./json-lines.ts";
 
-/** The server to start, and its client. */
 export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toClient"> {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment. Ours is not passed on, because it contains the key that decides on its calls. */
+  /**
+   * The server's whole environment. The governor's own contains the key that decides on the calls, so it is not passed
+   * on.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Writable;
-  /** Ends the server. */
   readonly signal: AbortSignal;
-  /** A server whose input ended gets SIGTERM after this time, and SIGKILL after twice this time. */
+  /** After its input ended, the server gets SIGTERM after this time, and SIGKILL after twice this time. */
   readonly patience_ms: number;
 }
 
 const message_chars_max = 64 * 1_048_576;
 /**
- * Bytes read from a client ahead of its server, and ahead of its own reading. Limited, but large, because the client's
- * end comes after its unread messages.
+ * Unread bytes that the governor buffers for a slow reader. Large, because the client's end comes after its unread
+ * messages.
  */
 const ahead_bytes_max = 16 * 1_048_576;
 /**
@@ -34,7 +35,7 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
   const { command, args, env, input, output, signal, patience_ms } = options;
   const server = spawn(command, args, { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(server, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-  exited.catch(() => undefined); // the next line reports it
+  exited.catch(() => undefined);
   await once(server, "spawn");
   // The code below notices the end of the reader.
   server.stdin.on("error", () => undefined);
@@ -54,12 +55,13 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
     server.kill("SIGTERM");
     timers.push(setTimeout(() => server.kill("SIGKILL"), patience_ms));
   };
-  // No further call begins. The results of the others are recorded, however the server ended.
+  // Begins no further calls. Records the results of the others, however the server ended.
   const settle = async (): Promise<void> => {
     input.destroy();
     await Promise.race([governor.end(), new Promise<void>((resolve) => timers.push(setTimeout(resolve, patience_ms)))]);
   };
-  // Its output ends only with all processes that it started. Waits for a slow reader, but not for them.
+  // The server's output ends only with all processes that it started. Waits for a slow reader, but not for those
+  // processes.
   const leave = (): void => {
     if (output.writableNeedDrain) timers.push(setTimeout(leave, patience_ms));
     else server.stdout.destroy();
@@ -101,15 +103,15 @@ async function pass(
 }
 
 /**
- * Resolves when the stream accepts more, or never will. `once` would leave a listener each time, and reject after the
- * reader has gone.
+ * Resolves when the stream accepts more or is closed. `once` would leave a listener each time, and reject after the
+ * reader closed.
  */
 function drained(to: Writable): Promise<void> {
   return new Promise((resolve) => {
-    const over = (): void => {
-      to.off("drain", over).off("close", over);
+    const settle = (): void => {
+      to.off("drain", settle).off("close", settle);
       resolve();
     };
-    to.on("drain", over).on("close", over);
+    to.on("drain", settle).on("close", settle);
   });
 }

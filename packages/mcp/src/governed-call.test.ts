@@ -1,4 +1,3 @@
-/** Calls whose action was already claimed. */
 import { ApiError } from "@countersign/sdk";
 import { expect, test } from "vitest";
 import { callOf, governed, soon } from "./testing/governed.ts";

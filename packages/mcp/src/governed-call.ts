@@ -1,4 +1,3 @@
-/** Handles one tool call, from request to answer. */
 import type { Decision, Execution, IntentSubmission } from "@countersign/contract";
 import {
   ActionBlocked,
@@ -13,16 +12,14 @@ import {
 import { annotatedAnswer } from "./annotated-answer.ts";
 import { type Asked, isObject, type Json, type JsonObject, noResult } from "./messages.ts";
 
-/** A call from the client. */
 export interface AskedCall extends Asked {
   readonly submission: IntentSubmission;
-  /** An earlier intent for the same call that is still in review; null: none. */
+  /** An earlier intent for the same call that is still in review. */
   readonly review: string | null;
   /** Aborted with `StillPending` or `Cancelled`. */
   readonly signal: AbortSignal;
 }
 
-/** Dependencies of a call. */
 export interface CallDeps {
   readonly client: DecidingClient & Pick<Client, "getDecision">;
   readonly mode: "shadow" | undefined;
@@ -31,24 +28,21 @@ export interface CallDeps {
   /** Sends the call with this content to the server; resolves to its answer. */
   readonly forward: (content: JsonObject) => Promise<Answered>;
   readonly toClient: (line: string) => void;
-  /** Answers the client directly, with the call's id. */
   readonly answer: (message: JsonObject) => void;
-  /** The call became a task: adds its texts to the task's later result. */
+  /** For a call that became a task: adds texts to the task's later result. */
   readonly addLater: (task_id: string, add: (line: string) => string) => void;
-  /** The call is in review: tells the client to wait. The returned function ends that. */
+  /** Tells the client to wait for a review, until the returned function is called. */
   readonly wait: (decision: Decision) => () => void;
-  /** No call waits for this review now; an equal call may resume it. */
+  /** Marks the review as free, so that an equal call may resume it. */
   readonly leave: (intent_id: string) => void;
   readonly note: (text: string) => void;
 }
 
-/** The server's answer, and its line. */
 export interface Answered {
   readonly message: JsonObject;
   readonly line: string;
 }
 
-/** The arguments of a call, and its approval. */
 interface Approved {
   readonly approved: JsonObject;
   readonly decision: Decision;
@@ -75,7 +69,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
     ...deps.client,
     getDecision: (...given) => inTime(deps.client.getDecision(...given), signal),
     waitForOutcome: (...given) => inTime(deps.client.waitForOutcome(...given), signal),
-    // The review is over: from here on its time limit must not replace the client's answer.
+    // The review is over, so its time limit must not replace the client's answer.
     claimIntent: (...given) => {
       endWait();
       return deps.client.claimIntent(...given);
@@ -113,16 +107,15 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
       const withdrawn = error instanceof Cancelled && (await withdraw(deps, escalation_id));
       if (!withdrawn) deps.leave(pending);
     }
-    const told = () => (made ? noAnswer(call, error, deps.note) : whyNotMade(call, error, pending, deps.note));
-    if (!(error instanceof Cancelled)) answer(told());
+    const errorAnswer = () => (made ? noAnswer(call, error, deps.note) : whyNotMade(call, error, pending, deps.note));
+    if (!(error instanceof Cancelled)) answer(errorAnswer());
   } finally {
     endWait();
   }
 }
 
 /**
- * Withdraws a cancelled call from review. Returns false if it must stay, if it was already decided, or if the service
- * is away.
+ * Withdraws a cancelled call from review. Returns false if it must stay, is already decided, or the service is away.
  */
 async function withdraw({ client, withdraws, note }: CallDeps, escalation_id: string | null): Promise<boolean> {
   if (!withdraws || escalation_id === null) return false;
@@ -143,7 +136,7 @@ async function inTime(asked: Promise<Decision>, signal: AbortSignal): Promise<De
   return decision;
 }
 
-/** Returns whether a review is over. After an outage of the service, it is not. */
+/** Returns false after an outage of the service. */
 function isOver(error: unknown): boolean {
   return (
     error instanceof ActionBlocked ||
@@ -155,7 +148,7 @@ function isOver(error: unknown): boolean {
 const changed_text = "Countersign changed this call before it was made. It was made with: ";
 const message_text = "The person who approved this call says to you: ";
 
-/** Returns the server's answer: unchanged, unless the call was modified or a reviewer wrote to the model. */
+/** Returns the server's answer, with texts if the call was modified or a reviewer wrote to the model. */
 function lineFor(done: Answered & Approved, { as_task }: Asked, addLater: CallDeps["addLater"]): string {
   const { message, line, approved, decision } = done;
   const changed = decision.outcome === "approve_modified" ? [`${changed_text}${JSON.stringify(approved)}`] : [];
@@ -176,13 +169,13 @@ function taskIn(result: Json | undefined): string | null {
   return typeof task_id === "string" ? task_id : null;
 }
 
-/** Returns the server's error for a failed call; null if it succeeded. */
+/** Returns the error of a failed call; null if it succeeded. */
 function failureOf({ message: { error, result } }: Answered): string | null {
   if (result === undefined || (error ?? null) !== null) return `error of the server: ${textIn(error)}`;
   return isObject(result) && result["isError"] === true ? "the tool reports a failure" : null;
 }
 
-/** Returns the text of any error value, because servers send various forms and the call stays recorded. */
+/** Accepts any form of error, because servers differ and the call must be recorded. */
 export function textIn(error: Json | undefined): string {
   const message = isObject(error) ? error["message"] : null;
   return typeof message === "string" ? message : "without a reason";

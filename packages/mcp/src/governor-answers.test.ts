@@ -1,4 +1,3 @@
-/** Server answers, and the governor's own messages to a client. */
 import { expect, test } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { callOf, governed, line, soon } from "./testing/governed.ts";

@@ -1,4 +1,3 @@
-/** The governor lists the server's tools itself, and refuses calls of unlisted tools. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { callOf, governed, line, soon } from "./testing/governed.ts";
@@ -8,7 +7,6 @@ function unlisted(...[answering, terms]: Parameters<typeof governed>) {
   const toServer: string[] = [];
   const heard = governed(answering, { toServer: (said) => void toServer.push(said), ...terms });
   const lists = () => toServer.map((each) => JSON.parse(each)).filter(({ method }) => method === "tools/list");
-  /** Answers the governor's latest list request. */
   const list = (names: readonly string[], nextCursor?: string) => {
     const tools = names.map((name) => ({ name, title: `the ${name}` }));
     heard.governor.fromServer(line({ id: lists().at(-1).id, result: { tools, nextCursor } }));
@@ -56,7 +54,7 @@ test("finds a tool that the server added, with or without its notification", asy
   governor.fromServer(changed);
   governor.fromClient(callOf(3));
   expect(lists()).toHaveLength(3);
-  // A list that changes during the listing begins again.
+  // A change during the listing begins it again.
   list(["pay"], "page 2");
   await soon(() => expect(lists()).toHaveLength(4));
   governor.fromServer(changed);

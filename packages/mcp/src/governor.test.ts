@@ -1,5 +1,3 @@
-/** How a governor handles lines of any content. */
-
 import { setImmediate } from "node:timers/promises";
 import type { Decision } from "@countersign/contract";
 import fc from "fast-check";

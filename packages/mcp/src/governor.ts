@@ -1,24 +1,22 @@
 /**
- * Governs the messages between a client and a server of the Model Context Protocol. Every `tools/call` is decided before
- * the server gets it:
+ * Governs the messages between a client and a server of the Model Context Protocol. Every `tools/call` is decided
+ * before the server gets it:
  *
- * - approve: the server gets the call unchanged, and the client gets the answer, with a reviewer's text at its end
- * - approve_modified: the server gets the arguments that policies or a reviewer set, and the answer says so
- * - block: the client gets an error result with the reasons (an error, if it asked for a task); the server gets nothing
- * - escalate: the client waits and gets progress notifications; after `wait_ms` it gets a result that says to call
- *   again, and the same call then waits for the same review
- * - no decision: the client gets an error result; the server gets nothing
+ * - approve: the server gets the call unchanged; a reviewer's text is added to the answer
+ * - approve_modified: the server gets the modified arguments, and the answer reports them
+ * - block: the client gets an error result with the reasons (an error, if it asked for a task)
+ * - escalate: the client waits and gets progress notifications. After `wait_ms` a result tells it to call again; an
+ *   equal call then waits for the same review
+ * - no decision: the client gets an error result
  *
- * The governor lists the server's tools itself. It refuses a call of an unlisted tool as the protocol says: "Unknown
- * tool". It also refuses a method that differs from `tools/call` only in case or white space, because a lenient server
- * may accept it.
+ * The governor lists the server's tools itself and refuses calls of unlisted tools. It refuses methods that differ from
+ * `tools/call` only in case or white space, because a lenient server may accept them.
  *
- * All other messages pass. The governor serializes each client message again from its parsed form, and keeps the digits
- * of numbers. So the server cannot read another call than the decided one.
+ * All other messages pass. The governor serializes each client message from its parsed form, with the same digits. So
+ * the server cannot read another call than the decided one.
  *
- * State: calls without an answer, by id. A call is first `deciding` (the server has not got it), then `made` (the
- * server works on it). The decision service, the server's answer, a cancellation by the client, and `end` change the
- * state. Other requests are remembered only until their answer.
+ * State: calls without an answer, by id. A call is `deciding`, then `made` when the server has it. The decision, the
+ * server's answer, a cancellation by the client, and `end` change the state.
  */
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
@@ -53,42 +51,37 @@ import { ToolList } from "./tool-list.ts";
 export interface GovernorOptions extends SubmissionOptions {
   readonly client: CallDeps["client"];
   readonly mode?: "shadow" | undefined;
-  /** True: withdraw a call that the client cancels during its review. False: it stays in review for the same call. */
+  /** True: withdraw a call that the client cancels during its review. False: it stays in review for an equal call. */
   readonly withdraws: boolean;
-  /** How long the client waits for a review. */
   readonly wait_ms: number;
-  /** Time between two progress notifications to a waiting client. */
   readonly progress_ms: number;
   /** Each takes one message as a line of JSON. */
   readonly toServer: (line: string) => void;
   readonly toClient: (line: string) => void;
-  /** Takes notes for the operator of the governor. */
   readonly note: (text: string) => void;
 }
 
-/** Takes the lines that were read from either side. */
 export interface Governor {
   fromClient(line: string): void;
   fromServer(line: string): void;
   /**
-   * The client is gone: calls that wait end, and calls that the server works on end as failed. Resolves when everything is
+   * Ends after the client closed: waiting calls end, and calls at the server end as failed. Resolves when everything is
    * recorded.
    */
   end(): Promise<void>;
 }
 
-/** A message of the client: parsed, with the digits of its numbers. */
+/** A client's message: parsed, and with the digits of its numbers (`exact`). */
 interface Heard {
   readonly message: Message;
   readonly exact: Message;
   readonly write: (value: JsonObject) => string;
-  /** Returns the place of a number in a part of `exact` that would be rounded; null: none. */
+  /** Returns the place of the first number that would be rounded; null: none. */
   readonly inexactIn: (part: Json | undefined) => string | null;
   /** Sends the client a message that contains parts of `exact`. */
   readonly answer: (said: JsonObject) => void;
 }
 
-/** A call without an answer. */
 interface Call {
   readonly deciding: AbortController;
   /** Null: the server has not got the call. */
@@ -101,7 +94,6 @@ interface OtherRequest {
   readonly add: ((line: string) => string) | undefined;
 }
 
-/** A checked call's name and arguments. `key` is the key of its id. */
 interface AskedTool {
   readonly key: string;
   readonly as: Asked;
@@ -109,11 +101,11 @@ interface AskedTool {
   readonly given: JsonObject;
 }
 
-/** Limit of calls that are decided on or made at the same time. */
+/** Calls that are decided on or made at the same time. */
 const calls_max = 256;
-/** Limit of messages in one array of the client. Each gets an answer that may be longer than the message. */
+/** Messages in one array of the client. Each answer may be longer than its message. */
 const messages_max = 1_000;
-/** Limit of remembered reviews, tasks, and other requests, for each. */
+/** For each of: reviews, tasks, other requests. */
 const remembered_max = 1_000;
 
 export function createGovernor(options: GovernorOptions): Governor {
@@ -137,7 +129,7 @@ class ConnectionGovernor implements Governor {
   readonly #requests = new Map<string, OtherRequest>();
   /** Additions to the results of tasks, by task id. */
   readonly #additions = new Map<string, (line: string) => string>();
-  /** Open reviews that no call waits for, by the agent, and the tool's name and arguments. */
+  /** Open reviews that no call waits for, by agent, tool and arguments. */
   readonly #reviews = new Map<string, string>();
   #is_over = false;
 
@@ -195,13 +187,13 @@ class ConnectionGovernor implements Governor {
       return void this.#send(refusal(null, errorCodes.parse_error, "This is not one JSON text on a line."));
     }
     const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, errorCodes.invalid_request, why));
-    if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
+    if (!isMessage(read)) return void refuse(null, "This is not a message of JSON-RPC 2.0.");
     try {
       const { value, write, inexactIn } = readExactly(text);
       const answer = (said: JsonObject) => this.#options.toClient(write(said));
       this.#take({ message: read, exact: value as Message, write, inexactIn, answer });
     } catch (error) {
-      // A text that can be parsed may be too deep or too large to serialize.
+      // A parsed text may be too deep or too large to serialize.
       if (!(error instanceof RangeError)) throw error;
       refuse(read.id ?? null, "This is nested too deep, or too large.");
     }
@@ -233,13 +225,13 @@ class ConnectionGovernor implements Governor {
     else answer(refusal(exact.id ?? null, errorCodes.method_not_found, text));
   }
 
-  /** Returns how to learn from the result of the client's request; undefined if there is nothing to learn. */
+  /** Returns how to learn from the result of the client's request, or undefined. */
   #lessonOf(method: string, { cursor }: JsonObject): OtherRequest["learn"] {
     if (method === "initialize") return (result) => this.#submissions.serverIs(result);
     return method === "tools/list" ? (result) => this.#tools.learn(result, cursor) : undefined;
   }
 
-  /** Cancels a call. Returns false if the server must get the notification too. */
+  /** Returns false if the server must get the notification, too. */
   #cancel(id: unknown): boolean {
     const cancelled = isId(id) ? this.#calls.get(idKey(id)) : undefined;
     if (cancelled === undefined) return false;
@@ -260,7 +252,7 @@ class ConnectionGovernor implements Governor {
     this.#hold(governed.finally(() => this.#calls.delete(key)));
   }
 
-  /** Lists the server's tools before it decides on a call of a tool that is in no list yet. */
+  /** Lists the server's tools first if the tool is unknown. */
   async #listFirst(heard: Heard, asked: AskedTool, call: Call): Promise<void> {
     const { as, name } = asked;
     const { signal } = call.deciding;
@@ -380,14 +372,14 @@ const too_long = `Nothing was done: this array has more than ${messages_max} mes
 
 const too_many = `Nothing was done: ${calls_max} calls are under way. Call again when some of them have ended.`;
 
-/** Sets the entry, and deletes the oldest one if there are too many. */
+/** Sets the entry, and deletes the oldest one beyond the limit. */
 function remember<Value>(memory: Map<string, Value>, key: string, value: Value): void {
   memory.set(key, value);
   const [oldest = key] = memory.keys();
   if (memory.size > remembered_max) memory.delete(oldest);
 }
 
-/** Returns an answer for the record in place of one that will not come. */
+/** Returns an answer for the record, instead of one that will not come. */
 function ended(message: string): Answered {
   return { message: { error: { message } }, line: "" };
 }

@@ -1,6 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A line exceeded the message limit. */
 export class LineTooLong extends Error {
   constructor(chars_max: number) {
     super(`a message is longer than ${chars_max} characters`);
@@ -8,10 +7,10 @@ export class LineTooLong extends Error {
   }
 }
 
-/** Yields the lines of a UTF-8 stream without line ends; skips empty ones. Throws `LineTooLong`. */
+/** Yields the non-empty lines of a UTF-8 stream. Throws `LineTooLong`. */
 export async function* readLines(stream: AsyncIterable<Buffer>, chars_max: number): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
-  // Parts of an incomplete line. Joined once, because a long line comes in thousands of parts.
+  // Parts of an incomplete line, joined once, because a long line comes in thousands of parts.
   let parts: string[] = [];
   let chars = 0;
   for await (const chunk of stream) {

@@ -1,8 +1,6 @@
 import { isObject, type JsonObject } from "./messages.ts";
 
-/** A server's description of one of its tools. */
 export interface KnownTool {
-  /** Null: none. */
   readonly title: string | null;
   /** As annotated. The protocol's defaults are: a tool writes, and may destroy. */
   readonly reads_only: boolean;

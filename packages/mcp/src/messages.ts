@@ -8,7 +8,6 @@ export interface JsonObject {
 
 export type RequestId = string | number;
 
-/** A message of either side, with the members that the proxy reads. */
 export interface Message extends JsonObject {
   readonly jsonrpc: "2.0";
   /** Absent: a notification. */
@@ -19,8 +18,8 @@ export interface Message extends JsonObject {
 }
 
 /**
- * The protocol's own keys of `_meta`. Since revision 2026-07-28 there is no `initialize`: each request names its
- * revision and should name its client, and each result should name its server.
+ * Keys of `_meta`. Since revision 2026-07-28 there is no `initialize`: each request names its revision and should name
+ * its client, and each result its server.
  */
 export const metaKeys = {
   revision: "io.modelcontextprotocol/protocolVersion",
@@ -28,13 +27,12 @@ export const metaKeys = {
   server: "io.modelcontextprotocol/serverInfo",
 } as const;
 
-/** Returns the `_meta` of parameters or of a result; empty if there is none. */
 export function metaOf({ _meta }: JsonObject): JsonObject {
   return isObject(_meta) ? _meta : {};
 }
 
 /**
- * Returns the `_meta` on protocol and client for the governor's own requests; empty if the client's request has none.
+ * Returns the `_meta` for the governor's own requests, on protocol and client; empty if the client's request has none.
  */
 export function protocolMeta(params: JsonObject): JsonObject {
   const meta = metaOf(params);
@@ -45,22 +43,18 @@ export function protocolMeta(params: JsonObject): JsonObject {
 /** How the client wants a call answered. */
 export interface Asked {
   readonly id: RequestId;
-  /** Whether results state their type, as since revision 2026-07-28. */
+  /** Results state their type, as since revision 2026-07-28. */
   readonly typed: boolean;
-  /** As a task: the answer is a task or an error, and the client asks for the result later. */
+  /** The answer is a task or an error, and the client asks for the result later. */
   readonly as_task: boolean;
 }
 
-/**
- * Reads how the client wants a call answered. Since revision 2026-07-28 the server decides whether a call becomes a
- * task.
- */
+/** Since revision 2026-07-28 the server decides whether a call becomes a task. */
 export function askedBy(id: RequestId, params: JsonObject): Asked {
   const typed = metaKeys.revision in metaOf(params);
   return { id, typed, as_task: !typed && isObject(params["task"]) };
 }
 
-/** A server's answer. */
 export interface Answer extends JsonObject {
   readonly id: RequestId;
 }
@@ -76,14 +70,14 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Returns whether a member differs from one of these names only in spelling. Some servers (Go's encoding/json) ignore
- * case and use the last one: `Method` would be the method.
+ * Returns whether a member is only another spelling of one of these names. Some servers (Go's encoding/json) ignore
+ * case and use the last one.
  */
 export function hasLookAlike(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).some((name) => !names.includes(name) && names.includes(folded(name)));
 }
 
-/** Folds case. Upper case first, because U+017F has no other lower case: it is an s. */
+/** Upper case first, because U+017F has no other lower case: it is an s. */
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 /**
@@ -108,7 +102,6 @@ export function isMessage(value: unknown): value is Message {
   return typeof method === "string";
 }
 
-/** Returns the object on a server's line; null if there is none. */
 export function objectIn(line: string): JsonObject | null {
   try {
     const read: unknown = JSON.parse(line);
@@ -118,17 +111,17 @@ export function objectIn(line: string): JsonObject | null {
   }
 }
 
-/** Returns whether a server's message is an answer, even in an invalid form, because a client may accept it. */
+/** Accepts invalid forms, too, because a client may accept them. */
 export function isAnswer(message: JsonObject): message is Answer {
   return isId(message["id"]) && ("result" in message || "error" in message);
 }
 
-/** Methods that the proxy reads itself. */
+/** Methods that the proxy reads. */
 const readMethods = ["initialize", "tools/call", "tools/list", "tasks/result", "notifications/cancelled"];
 
 /**
- * Returns the method that the proxy reads if this one differs from it only in white space, hidden characters and case;
- * otherwise null. A lenient server may treat them alike.
+ * Returns the method of the proxy from which this one differs only in white space, hidden characters or case; otherwise
+ * null. A lenient server may treat them alike.
  */
 export function almostReadMethod(method: string): string | null {
   if (readMethods.includes(method)) return null;
@@ -140,13 +133,10 @@ export function isId(value: unknown): value is RequestId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Returns a text for an id: `1` and `"1"` differ. */
+/** `1` and `"1"` differ. */
 export const idKey = (id: RequestId): string => JSON.stringify(id);
 
-/**
- * Returns an error. `id` is null for a request whose id cannot be read. Unlike JSON-RPC, the protocol then omits the
- * id.
- */
+/** `id` is null for a request whose id cannot be read. Unlike JSON-RPC, the protocol then omits the id. */
 export function refusal(id: RequestId | null, code: number, message: string, data?: JsonObject): JsonObject {
   return { jsonrpc: "2.0", ...(id !== null && { id }), error: { code, message, data } };
 }

@@ -1,13 +1,12 @@
 import { textIn } from "./governed-call.ts";
 import { type Answer, idKey, isObject, type JsonObject } from "./messages.ts";
 
-/** A request without an answer yet. */
 interface OwnRequest {
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Requests that the governor sends the server itself. The client does not see them. */
+/** Requests of the governor itself to the server. The client does not see them. */
 export class OwnRequests {
   readonly #toServer: (line: string) => void;
   readonly #open = new Map<string, OwnRequest>();
@@ -17,12 +16,11 @@ export class OwnRequests {
     this.#toServer = toServer;
   }
 
-  /** Returns whether a request with this id is open. */
   has(key: string): boolean {
     return this.#open.has(key);
   }
 
-  /** Sends a request, and resolves to its result. Rejects with the server's error. */
+  /** Resolves to the result. Rejects with the server's error. */
   ask(method: string, params: JsonObject): Promise<JsonObject> {
     this.#sent += 1;
     const id = `countersign-${this.#sent}`;
@@ -32,7 +30,7 @@ export class OwnRequests {
     });
   }
 
-  /** Takes an answer. Returns false if it answers none of these requests. */
+  /** Returns false if the answer belongs to none of these requests. */
   take({ id, result, error }: Answer): boolean {
     const request = this.#open.get(idKey(id));
     if (request === undefined) return false;

@@ -1,9 +1,8 @@
-/** Sends progress notifications to a client during a review. */
 import { type JsonObject, metaOf } from "./messages.ts";
 
 /**
- * Sends one notification at once and one every `every_ms`, until the returned function is called. Sends nothing if the
- * client's call had no progress token.
+ * Sends a progress notification at once and every `every_ms`, until the returned function is called. Sends nothing if
+ * the call had no progress token.
  */
 export function reportProgress(
   params: JsonObject,
@@ -15,8 +14,7 @@ export function reportProgress(
   let sent = 0;
   const send = (): void => {
     sent += 1;
-    // Counts in thousandths, because progress must grow and the server may report its own from 1 on with the same
-    // token.
+    // In thousandths, because progress must grow and the server may report its own from 1 on with the same token.
     const progress = { progressToken, progress: sent / 1000, message: "Waiting for a person to decide." };
     answer({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
   };

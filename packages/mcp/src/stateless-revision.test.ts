@@ -1,4 +1,4 @@
-/** The governor between the protocol's own client and server of revision 2026-07-28, which has no `initialize`. */
+/** Revision 2026-07-28 has no `initialize`. */
 import { unnamed_agent_id } from "@countersign/contract";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
@@ -17,7 +17,6 @@ function bank(): McpServer {
   return server;
 }
 
-/** Connects a client of this revision to a governed server. */
 async function connected(...[answering, terms]: Parameters<typeof governed>) {
   const [clientEnd, governorOfClient] = InMemoryTransport.createLinkedPair();
   const [serverEnd, governorOfServer] = InMemoryTransport.createLinkedPair();

@@ -1,19 +1,15 @@
-/** Describes tool calls as intents, with the names of client and server. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import type { KnownTool } from "./known-tools.ts";
 import { isObject, type JsonObject, metaKeys, metaOf } from "./messages.ts";
 
-/** The operator's settings for submissions. */
 export interface SubmissionOptions {
   /** Null: use the client's name. */
   readonly agent_id: string | null;
   readonly session_id: string;
-  /** The agent that this one works for. */
   readonly parent_id?: string | undefined;
   readonly membrane_id?: string | undefined;
-  /** Facts sent with every call. */
   readonly context?: ContextDocument | undefined;
-  /** Whether to trust the server's annotations: which tools only read, and which may destroy. */
+  /** Trust the server's annotations: which tools only read, and which may destroy. */
   readonly trust_annotations: boolean;
 }
 
@@ -23,7 +19,7 @@ const agent_id_chars_max = 128;
 /** Equals `unnamed_agent_id`. Rules that name agents are unknown for this one. */
 const unnamed_agent_id = "unnamed";
 
-/** Builds submissions. Remembers the first name that each side gave for all its messages. */
+/** Builds submissions. Remembers the first name that each side gave. */
 export class Submissions {
   readonly #options: SubmissionOptions;
   #client_name: string | null = null;
@@ -33,22 +29,19 @@ export class Submissions {
     this.#options = options;
   }
 
-  /** Takes the client's name from an `initialize` request. */
   clientIs(clientInfo: JsonObject[string] | undefined): void {
     this.#client_name ??= nameIn(clientInfo);
   }
 
-  /** Takes the server's name from a result. */
   serverSays(result: JsonObject): void {
     this.#server_name ??= nameIn(metaOf(result)[metaKeys.server]);
   }
 
-  /** Takes the server's name from the result of an `initialize` request. */
   serverIs({ serverInfo }: JsonObject): void {
     this.#server_name ??= nameIn(serverInfo);
   }
 
-  /** Returns the submission for one tool call. A name in the call's `_meta` counts for this call only. */
+  /** A name in the call's `_meta` counts for this call only. */
   of(
     name: string,
     { title, reads_only, destroys }: KnownTool,
@@ -72,10 +65,7 @@ export class Submissions {
   }
 }
 
-/**
- * Returns the trimmed name in `clientInfo` or `serverInfo`, cut to the length of an agent's id between characters. Null
- * if nothing remains.
- */
+/** Returns the trimmed name, cut to the maximum length of an agent's id; null if nothing remains. */
 function nameIn(about: JsonObject[string] | undefined): string | null {
   const name = isObject(about) ? about["name"] : null;
   if (typeof name !== "string") return null;

@@ -1,17 +1,17 @@
 import { type KnownTool, toolsIn } from "./known-tools.ts";
 import type { JsonObject } from "./messages.ts";
 
-/** Limit of pages read of one list. */
+/** Pages read of one list. */
 const pages_max = 1_000;
 
 /**
- * The tools that the server listed. The proxy lists them before the first call, after
- * `notifications/tools/list_changed`, and for each call of an unlisted tool.
+ * The server's tools. The proxy lists them before the first call, after `notifications/tools/list_changed`, and for
+ * each call of an unlisted tool.
  */
 export class ToolList {
   readonly #ask: (params: JsonObject) => Promise<JsonObject>;
   #tools = new Map<string, KnownTool>();
-  /** Counts the changes of the server's list. */
+  /** Counts changes of the server's list. */
   #changes = 0;
   #listing: Promise<void> | null = null;
 
@@ -20,15 +20,11 @@ export class ToolList {
     this.#ask = ask;
   }
 
-  /** Returns the server's description of a tool; undefined if it is not listed. */
   get(name: string): KnownTool | undefined {
     return this.#tools.get(name);
   }
 
-  /**
-   * Takes the result of the client's own request. A request with a cursor asks for another page; one without begins the
-   * list again.
-   */
+  /** Takes the result of the client's own request. Without a cursor the list begins again. */
   learn(result: JsonObject, cursor: JsonObject[string] | undefined): void {
     this.#tools = new Map([...(cursor === undefined ? [] : this.#tools), ...toolsIn(result)]);
   }

@@ -1,4 +1,3 @@
-/** The client's Agent-Token. */
 import { expect, test } from "vitest";
 import { createClient } from "./index.ts";
 import { json, serve } from "./testing/serve.ts";

@@ -1,14 +1,13 @@
-/** Reads an answer that comes line by line, such as that of a backtest. */
+/** Reads answers that come line by line, such as those of backtests. */
 import { apiErrorOf, ConnectionError } from "./errors.ts";
 
-/** The media type of such requests and answers. */
 export const lines_type = "application/x-ndjson";
 
 type Line = { readonly error?: unknown; readonly progress?: unknown };
 
 /**
- * Returns the last line of an answer after passing the others to `onLine`. Throws the error in the last line, as for a
- * status, and any error of `onLine`. After that the connection is closed, which the service sees.
+ * Returns the last line and passes the others to `onLine`. Throws an error in the last line as for a status, and any
+ * error of `onLine`, and then closes the connection.
  */
 export async function lastLine(
   response: Response,
@@ -28,7 +27,7 @@ export async function lastLine(
 
 const ended_early = "the answer ended early";
 
-/** Yields the lines as they come. Throws the signal's reason, else a ConnectionError. */
+/** Throws the signal's reason, else a ConnectionError. */
 async function* linesOf(response: Response, url: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -45,7 +44,7 @@ async function* linesOf(response: Response, url: string, signal: AbortSignal | u
       for (const part of parts) yield parsedLine(part, url);
     }
   } finally {
-    // Has no effect if everything was read. A broken connection would report its error a second time.
+    // Has no effect if everything was read. A broken connection would report its error again.
     await reader?.cancel().catch(() => undefined);
   }
   if (rest !== "") throw new ConnectionError(url, ended_early);

@@ -1,14 +1,13 @@
 /**
- * Returns a body as JSON. Throws a TypeError for values that JSON would change silently (NaN becomes null, a Map {}).
- * Also throws for whole numbers that JavaScript may have rounded when it read them. Otherwise the decision would be
- * about another action than the proposed one. Undefined members are omitted. Objects with `toJSON`, such as a Date, are
- * written with it.
+ * Returns a body as JSON. Throws a TypeError for values that JSON would change (NaN, a Map), and for whole numbers that
+ * JavaScript may have rounded, because the decision would be about another action. Omits undefined members. Uses
+ * `toJSON`, as of a Date.
  */
 export function bodyText(body: unknown): string {
   return JSON.stringify(body, refuseLost);
 }
 
-/** Called by JSON.stringify: `this` holds the value under that name. */
+/** Called by JSON.stringify with the holder of the value as `this`. */
 function refuseLost(this: unknown, name: string, value: unknown): unknown {
   const lost = lostAs(value, Array.isArray(this));
   if (lost === null && !isRounded(value)) return value;
@@ -19,9 +18,8 @@ function refuseLost(this: unknown, name: string, value: unknown): unknown {
 const rounded = "a whole number whose last digits JavaScript may have lost. Send it as a text";
 
 /**
- * Returns true if the number may be the rounded form of a longer whole number. From 10^21 on only numbers with 16
- * digits or more count, such as 1.2345678901234568e+21. Longer numbers are seldom read as 1e21 or 1.5e300, which
- * callers usually intend.
+ * Returns true if the number may be the rounded form of a longer whole number. From 10^21 on, only numbers with 16 or
+ * more digits count, because callers usually intend 1e21 or 1.5e300.
  */
 function isRounded(value: unknown): boolean {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return false;

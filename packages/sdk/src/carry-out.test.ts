@@ -1,4 +1,4 @@
-/** Tests that an action is executed once (docs/decisions/0036-claims.md). */
+/** See docs/decisions/0036-claims.md. */
 import { expect, test, vi } from "vitest";
 import { ApiError, ClaimedBefore, carryOut, createGuard } from "./index.ts";
 import { answering, decided } from "./testing/answering.ts";

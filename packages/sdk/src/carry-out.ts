@@ -1,33 +1,25 @@
-/**
- * Executes an action from its submission to its observation: once, only as it was approved, and with its result
- * recorded.
- */
+/** Executes an action once, only as approved, and records its result. */
 import type { Decision, Execution, IntentSubmission, ObservationInput } from "@countersign/contract";
 import type { Client } from "./client.ts";
 import { ApiError } from "./errors.ts";
 import { newIdempotencyKey } from "./idempotency-key.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
-/** The methods of the client that executing needs. */
+/** Methods of the client that executing needs. */
 export type DecidingClient = Pick<
   Client,
   "submitIntent" | "waitForOutcome" | "claimIntent" | "recordObservation" | "withdrawEscalation"
 >;
 
-/** The options of one execution. */
 export interface CarryOutOptions<Result> {
-  /** Ends the submission and the wait for reviewers. Does not stop a running action. */
+  /** Aborts the submission and the wait for reviewers, but not a running action. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * True: if `signal` ends the wait for reviewers, the action is withdrawn, so that reviewers no longer see it.
-   * Default: the review stays open.
-   */
+  /** True: withdraws the action if `signal` ends the wait for reviewers. Default: the review stays open. */
   readonly withdraw?: boolean | undefined;
-  /** Called when the action waits for reviewers, which may take minutes or hours. */
+  /** Called when the action waits for reviewers, which may take hours. */
   readonly onPending?: (decision: Decision) => void;
   /**
-   * Called with a reviewer's message to the agent if the action was approved. For a blocked action, `ActionBlocked`
-   * contains the message.
+   * Called with a reviewer's message about an approved action. For a blocked one, `ActionBlocked` contains the message.
    */
   readonly onMessage?: (message: string, decision: Decision) => void;
   /**
@@ -35,10 +27,7 @@ export interface CarryOutOptions<Result> {
    * action counts as executed.
    */
   readonly failureOf?: (result: Result) => string | null;
-  /**
-   * Returns the result of an action that was executed earlier, for example before a restart of this job. Default: the
-   * result is undefined.
-   */
+  /** Returns the result of an action that was executed earlier, for example before a restart. Default: undefined. */
   readonly onDoneBefore?: (execution: Execution, intent_id: string) => Result;
   /**
    * Called when the observation (executed, skipped or withdrawn) could not be recorded. Default: a warning on the
@@ -47,16 +36,13 @@ export interface CarryOutOptions<Result> {
   readonly onUnrecorded?: (error: unknown, intent_id: string) => void;
 }
 
-/**
- * Thrown instead of executing an action that may not be executed. The message gives the reason, for a model as well as
- * for a person.
- */
+/** Thrown instead of executing a refused action. The message gives the reason, for models and people. */
 export class ActionBlocked extends Error {
   readonly intent_id: string;
-  /** The decision at the time when its outcome became final. */
+  /** The decision when its outcome became final. */
   readonly decision: Decision;
 
-  /** `now`: the current blocks of an action that was approved. Absent: none. */
+  /** `now`: current blocks of an approved action. */
   constructor(decision: Decision, now: readonly Block[] = []) {
     super(blockedText(decision, now));
     this.name = "ActionBlocked";
@@ -65,19 +51,15 @@ export class ActionBlocked extends Error {
   }
 }
 
-/** A reason that blocks an action. */
 interface Block {
   readonly policy: string;
   readonly message: string;
 }
 
-/**
- * Thrown instead of executing an action that was claimed earlier. It may have been executed already, so it is not
- * executed again.
- */
+/** Thrown instead of executing an action that was claimed earlier, because it may have been executed already. */
 export class ClaimedBefore extends Error {
   readonly intent_id: string;
-  /** The state of the action. `claimed` and `unknown`: no result was reported. */
+  /** `claimed` and `unknown`: no result was reported. */
   readonly execution: Execution;
 
   constructor(intent_id: string, execution: Execution) {
@@ -93,11 +75,12 @@ type DoneBefore<Result> = Required<Pick<CarryOutOptions<Result>, "onDoneBefore">
 type SubmitTerms = { readonly mode?: "shadow" | undefined };
 
 /**
- * Submits an action, waits for reviewers if needed, claims it, and runs it as it was approved: with the submitted
- * content, or as policies or a reviewer changed it. Records the result without delaying its return. An action that was
- * already executed does not run again; the result is then that of `onDoneBefore`, or undefined.
+ * Submits an action, waits for reviewers if needed, claims it, and runs it as approved: with the submitted or the
+ * modified content. Returns the result without waiting for its recording. An action that was already executed does not
+ * run again; the result is that of `onDoneBefore`, or undefined.
+ *
  * Throws `ActionBlocked`, `ClaimedBefore`, the error of `run`, the signal's reason, a TypeError for content that JSON
- * cannot represent, and the client's errors. In all these cases except an error of `run`, nothing was run.
+ * cannot represent, and the client's errors. Unless the error is that of `run`, this call ran nothing.
  */
 export function carryOut<Result>(
   client: DecidingClient,
@@ -118,13 +101,13 @@ export async function carryOut<Result>(
   options: CarryOutOptions<Result> & SubmitTerms = {},
 ): Promise<Result | undefined> {
   const { mode, signal } = options;
-  // A copy, so that changes of the object during the review do not affect the action.
+  // Copied, so that changes during the review do not affect the action.
   const content = plainContent(submission.intent.payload?.content ?? {});
   const { decision } = await client.submitIntent({ ...submission, claim: "required" }, { mode, signal });
   return carryOutDecided(client, decision, content, run, options);
 }
 
-/** As `carryOut` for an action that is already submitted, with the `content` of its submission. */
+/** As `carryOut` for a submitted action, with the `content` of its submission. */
 export function carryOutDecided<Result>(
   client: Omit<DecidingClient, "submitIntent">,
   asked: Decision,
@@ -163,13 +146,11 @@ export async function carryOutDecided<Result>(
   if (decision.message_to_agent !== undefined) onMessage?.(decision.message_to_agent, decision);
   try {
     await claim(client, decision);
-    // The action has not begun yet.
     signal?.throwIfAborted();
   } catch (error) {
     if (error instanceof ClaimedBefore && error.execution.status === "executed")
       return onDoneBefore(error.execution, intent_id);
-    // Also recorded without an answer to the claim. If the claim took effect, the service then knows that nothing was
-    // executed.
+    // Recorded even if the claim got no answer: if it took effect, the service must know that nothing was executed.
     if (!(error instanceof ClaimedBefore)) record({ status: "skipped" });
     throw error;
   }
@@ -201,10 +182,7 @@ async function outcomeOf<Result>(
   }
 }
 
-/**
- * Claims the action for this run. Throws `ClaimedBefore`, `ActionBlocked` if current rules block it, and the client's
- * errors.
- */
+/** Throws `ClaimedBefore`, `ActionBlocked` if current rules block the action, and the client's errors. */
 async function claim(client: Pick<Client, "claimIntent">, decision: Decision): Promise<void> {
   const { intent_id } = decision;
   try {
@@ -227,7 +205,7 @@ function executionIn({ details: [first = {}] }: ApiError): Execution {
   return { status: execution ?? "claimed", at: claimed_at ?? null, by: claimed_by ?? null };
 }
 
-/** Never throws, because a caller that gets an error instead of the result might repeat the action. */
+/** Never throws, because a caller that gets an error might repeat the action. */
 function observationOf<Result>(result: Result, failureOf: (result: Result) => string | null): ObservationInput {
   try {
     const failure = failureOf(result);
@@ -238,8 +216,8 @@ function observationOf<Result>(result: Result, failureOf: (result: Result) => st
 }
 
 /**
- * Returns the content that may be executed now. Null: none. Decided by the outcome, because in shadow mode no verdict
- * holds an action back.
+ * Returns the content that may be executed; null: none. Uses the outcome, because in shadow mode no verdict stops an
+ * action.
  */
 function contentOf({ outcome, modified_content }: Decision, submitted: ActionContent): ActionContent | null {
   if (outcome === "approve") return submitted;
@@ -284,13 +262,10 @@ function claimedText(intent_id: string, { status, at, by }: Execution): string {
   return [claimedTexts[status], ...when, todo, `(${intent_id})`].join(" ");
 }
 
-/**
- * Equal to `limits.comment_chars_max`. An import of that would include all tables of the contract. A test compares the
- * two.
- */
+/** Equals `limits.comment_chars_max`, without importing the contract's tables. A test compares both. */
 export const detail_chars_max = 4_000;
 
-/** Never throws, because the caller must get the thrown value, not an error from reading it. */
+/** Never throws, because the caller must get the original error. */
 function thrownText(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
@@ -299,7 +274,7 @@ function thrownText(error: unknown): string {
   }
 }
 
-/** Returns a text that the service accepts: without NUL and lone surrogates, and not too long. */
+/** Returns a text that the service accepts: not too long, without NUL and lone surrogates. */
 function clipped(text: string): string {
   return text.slice(0, detail_chars_max).replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd");
 }

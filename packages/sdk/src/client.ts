@@ -19,15 +19,14 @@ import { webhookCalls } from "./operations/webhooks.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
 /**
- * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`. It throws a
- * `TypeError` for an identifier that no URL can contain (`.`, `..` or an empty text). The same applies to an
- * `idempotency_key` that no header can contain.
+ * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` for
+ * an identifier that no URL can contain (`.`, `..`, empty) or an `idempotency_key` that no header can contain.
  */
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * Creates a client. It keeps no connection and no state, so create one and share it. Methods have the names of the
- * operations in openapi.json. If the API wraps a resource by its name, the method returns the resource itself.
+ * Creates a client without connections or state: create one and share it. Methods have the names of the operations in
+ * openapi.json. If the API wraps a resource by its name, the method returns the resource itself.
  */
 export function createClient(options: TransportOptions) {
   const call = createTransport(options);

@@ -1,6 +1,5 @@
 import type { ErrorCode } from "@countersign/contract";
 
-/** The members of the service's error object. */
 export interface ApiErrorFields {
   readonly status: number;
   readonly code: ErrorCode | (string & {});
@@ -11,9 +10,9 @@ export interface ApiErrorFields {
 }
 
 /**
- * The service answered with an error. `code` is one of docs/reference/errors.md, or `http_<status>` if another program answered
- * instead. `request_id` finds the request in the service's log. `retry_after_seconds` is the value of the Retry-After
- * header, or null.
+ * The service answered with an error. `code` is in docs/reference/errors.md, or `http_<status>` if another program
+ * answered. `request_id` finds the request in the service's log. `retry_after_seconds` is null without a Retry-After
+ * header.
  */
 export class ApiError extends Error {
   readonly status: number;
@@ -33,10 +32,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * No complete answer came: the address is wrong, the service is down, or the connection broke. `cause` gives the
- * reason.
- */
+/** No complete answer came: wrong address, service down, or broken connection. See `cause`. */
 export class ConnectionError extends Error {
   constructor(url: string, cause: unknown) {
     const reason = cause instanceof Error ? causeText(cause) : String(cause);
@@ -45,14 +41,14 @@ export class ConnectionError extends Error {
   }
 }
 
-/** fetch hides the reason ("fetch failed") one level down, and an AggregateError has no message at all. */
+/** fetch puts the reason ("fetch failed") one level down. An AggregateError has no message. */
 function causeText(error: Error): string {
   const inner = error.cause;
   if (inner instanceof AggregateError && inner.errors[0] instanceof Error) return inner.errors[0].message;
   return inner instanceof Error && inner.message !== "" ? inner.message : error.message;
 }
 
-/** Reads the error object of an answer. Any other answer (a proxy's page) becomes `http_<status>`. */
+/** Any other answer, such as a proxy's page, becomes `http_<status>`. */
 export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "headers">, text: string): ApiError {
   const error = errorObject(text);
   return new ApiError({
@@ -68,10 +64,7 @@ export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "h
   });
 }
 
-/**
- * Returns seconds. The header may also be a date from a proxy (RFC 9110, section 10.2.3), which counts from the
- * answer's own `Date`.
- */
+/** Returns seconds. The header may be a date (RFC 9110, section 10.2.3), which counts from the answer's own `Date`. */
 function retryAfterSeconds(headers: Headers): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
   // Hundreds of digits would be Infinity, which timers treat as 0.

@@ -1,4 +1,3 @@
-/** Tests tools whose calls are submitted before they run. */
 import { type Decision, type IntentSubmission, limits } from "@countersign/contract";
 import { expect, test, vi } from "vitest";
 import { detail_chars_max } from "./carry-out.ts";

@@ -1,24 +1,23 @@
 /**
- * Puts the service between an agent's framework and its tools. Does not depend on a framework, because tools are
- * recognised by their shape.
+ * Puts the service between an agent's framework and its tools. Recognises tools by their shape, so that no framework is
+ * needed.
  */
 import type { ContextDocument, Execution, Intent } from "@countersign/contract";
 import { type CarryOutOptions, ClaimedBefore, carryOut, type DecidingClient } from "./carry-out.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
-/** The common parts of all submissions of a guarded tool. */
+/** The common parts of all submissions. */
 export interface GuardOptions
   extends Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onMessage" | "onUnrecorded"> {
   readonly agent: Intent["agent"];
   readonly membrane_id?: string;
   readonly mode?: "shadow";
-  /** Returns the context document for a call. */
   readonly context?: (verb: string, params: ActionContent) => ContextDocument | Promise<ContextDocument>;
   /** Returns further members of the intent: type and target of the action, a summary for reviewers, its impact. */
   readonly describe?: (verb: string, params: ActionContent) => CallDescription;
 }
 
-/** The members of an intent besides the agent, the verb and the parameters. */
+/** Members of an intent besides the agent, the verb and the parameters. */
 export interface CallDescription extends Pick<Partial<Intent>, "estimated_impact" | "data_classes"> {
   readonly type?: string;
   readonly target?: NonNullable<Intent["action"]["target"]>;
@@ -31,23 +30,22 @@ export interface ExecutableTool {
   readonly execute?: ((params: any, options: any) => unknown) | undefined;
 }
 
-/** Guards tools. */
 export interface Guard {
   /**
-   * Returns the function with a submission before each call. Its first argument is an object with the parameters, which
-   * must be valid JSON. The other arguments are passed on. An AbortSignal among them, or as their `signal` or
+   * Returns a function that submits each call before it runs. The first argument is an object with the parameters,
+   * which must be valid JSON. The other arguments are passed on. An AbortSignal among them, or in their `signal` or
    * `abortSignal`, ends the wait.
    *
-   * Throws `ActionBlocked` for a call that may not be made, and `ClaimedBefore` for one that was already claimed. Throws
-   * a TypeError for parameters that JSON would change, and the client's errors if there is no decision.
+   * Throws `ActionBlocked` for a refused call, `ClaimedBefore` for one that was already claimed, a TypeError for
+   * parameters that JSON would change, and the client's errors.
    */
   fn<Params extends object, Rest extends unknown[], Result>(
     verb: string,
     run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
   ): (params: Params, ...rest: Rest) => Promise<Result>;
   /**
-   * Returns the same tools by their names, with `execute` guarded. Throws a TypeError for a tool without a function,
-   * which runs elsewhere, and for one that returns its result in parts.
+   * Returns the same tools with `execute` guarded. Throws a TypeError for a tool without a function, which runs
+   * elsewhere, and for one that returns its result in parts.
    */
   tools<Tools extends Readonly<Record<string, ExecutableTool>>>(tools: Tools): Tools;
 }
@@ -62,7 +60,7 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
   ): (params: Params, ...rest: Rest) => Promise<Result> {
     if (/^(?:Async)?GeneratorFunction$/.test(run.constructor.name)) throw inParts(verb);
     return async (params, ...rest) => {
-      // A copy of the parameters at the call, because `context` may take time.
+      // Copied now, because `context` may take time.
       const content = plainContent(params ?? {});
       const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
       const known = await context?.(verb, content);
@@ -101,8 +99,8 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         const { execute } = tool;
         if (typeof execute !== "function")
           throw new TypeError(`${verb} has no function to guard: it is executed elsewhere`);
-        // Keeps the prototype, because tools may be instances of a class with methods. Methods run on the guarded
-        // object: on the original they would have its #private members, but also its unguarded `execute`.
+        // Keeps the prototype, because tools may be instances of a class. Methods run on the guarded object: the
+        // original has #private members, but also the unguarded `execute`.
         const own = { value: fn(verb, execute.bind(tool)), writable: true, enumerable: true, configurable: true };
         const members = { ...Object.getOwnPropertyDescriptors(tool), execute: own };
         return [verb, Object.create(Object.getPrototypeOf(tool), members)];
@@ -113,8 +111,8 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
 }
 
 /**
- * Recognises by its shape a stream, another asynchronous iterable, or a generator. An older compiler target compiles a
- * generator to an object.
+ * Recognises a stream, an asynchronous iterable or a generator by its shape, because older compiler targets compile
+ * generators to objects.
  */
 function comesInParts(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
@@ -128,7 +126,7 @@ function inParts(verb: string): TypeError {
   return new TypeError(`${verb} returns its result in parts: its actions cannot be separated from its output`);
 }
 
-/** Finds the signal in the options that a framework passes to a tool. */
+/** Finds the signal in the options from a framework. */
 function signalIn(given: unknown): AbortSignal | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { signal, abortSignal } = given as { readonly signal?: unknown; readonly abortSignal?: unknown };

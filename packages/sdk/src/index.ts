@@ -1,4 +1,4 @@
-/** The typed client of Countersign. It needs `fetch` and nothing else. */
+/** The typed client of Countersign. Needs only `fetch`. */
 export {
   ActionBlocked,
   type CarryOutOptions,

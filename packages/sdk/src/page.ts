@@ -1,16 +1,15 @@
-/** One page of a list. Pass `next_cursor` as `cursor` to get the next one; null at the end. */
+/** One page of a list. Pass `next_cursor` as `cursor` to get the next; null at the end. */
 export type Page<K extends string, T> = Readonly<Record<K, readonly T[]>> & { readonly next_cursor: string | null };
 
-/** The position in a list. */
 export interface PageQuery {
-  /** 1 to 200. The service's default is 50. */
+  /** 1 to 200. Default: 50. */
   readonly limit?: number;
   readonly cursor?: string;
 }
 
 /**
- * Yields all pages of a list, each when it is needed. `list` gets the position of each page, to pass on with its own
- * filters. An error of `list` ends the loop.
+ * Yields all pages of a list, each when it is needed. Calls `list` with the position of each page. An error of `list`
+ * ends the loop.
  */
 export async function* pagesOf<P extends { readonly next_cursor: string | null }>(
   list: (place: Pick<PageQuery, "cursor">) => Promise<P>,

@@ -1,12 +1,12 @@
-/** Parameters as valid JSON, because the decided and the executed parameters must be the same. */
+/** Parameters as valid JSON, because the decided and the executed ones must be the same. */
 
-/** The parameters of an action: `payload.content` of its intent. */
+/** `payload.content` of an intent. */
 export type ActionContent = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a copy of the parameters. Throws a TypeError for a value that JSON would lose or change (a Map, a Date,
- * Infinity, a function), because the action would run with undecided values. The error names the first place. Undefined members
- * are omitted, and -0 becomes 0.
+ * Infinity, a function), because the action would run with undecided values. The error names the first place. Omits
+ * undefined members; -0 becomes 0.
  */
 export function plainContent(params: unknown): ActionContent {
   if (typeof params !== "object" || params === null || Array.isArray(params))
@@ -15,7 +15,7 @@ export function plainContent(params: unknown): ActionContent {
 }
 
 function plain(value: unknown, place: string, around: readonly object[]): unknown {
-  // Also for -0, which JSON writes as 0. It results from rounding and is equal to 0.
+  // JSON writes -0, a result of rounding, as 0.
   if (value === 0) return 0;
   if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) return value;
   if (typeof value !== "object" || !(Array.isArray(value) || isRecord(value)))

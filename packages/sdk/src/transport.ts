@@ -2,56 +2,50 @@ import { lastLine, lines_type } from "./answer-lines.ts";
 import { bodyText } from "./body-text.ts";
 import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
-/** The address of the service, and the client's limits. */
 export interface TransportOptions {
-  /**
-   * The address of the service, such as `https://countersign.example.com`. A path is kept, a slash at its end is
-   * removed.
-   */
+  /** The service's address, such as `https://countersign.example.com`. A path is kept, a final slash is removed. */
   readonly base_url: string;
   /** Sent as X-API-Key. Omit it for operations that need no key. */
   readonly api_key?: string | undefined;
   /**
-   * Sent as Agent-Token with each submission: a JWT of an issuer that your organization trusts, which proves who the agent is. A
-   * function is called before each attempt, because tokens are short-lived.
+   * Sent as Agent-Token with each submission: a JWT of a trusted issuer, which proves who the agent is. A function is
+   * called before each attempt, because tokens are short-lived.
    */
   readonly agent_token?: string | (() => string | Promise<string>) | undefined;
   /** Another `fetch`, for tests, proxies and older runtimes. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** How often a request is retried after 429, 502, 503, 504 or a broken connection. Default 2; 0: never. */
+  /** Retries after 429, 502, 503, 504 or a broken connection. Default 2; 0: never. */
   readonly retries_max?: number;
-  /**
-   * Timeout of one attempt until its answer is complete, in addition to `wait`. Default 30; Infinity: no timeout. A
-   * backtest has no timeout.
-   */
+  /** Timeout of one attempt, in addition to `wait`. Default 30; Infinity: no timeout. A backtest has none. */
   readonly answer_seconds_max?: number;
-  /** The longest Retry-After that the client waits for. After a longer one it throws at once. Default 60. */
+  /** The longest Retry-After to wait for. After a longer one the client throws at once. Default 60. */
   readonly retry_wait_seconds_max?: number;
-  /** Waits for this many milliseconds, or until the call's signal is aborted. Default: setTimeout. */
+  /** Waits for this many milliseconds, or until the signal is aborted. Default: setTimeout. */
   readonly wait?: (wait_ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** The options of a call. */
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   /** Makes a POST safe to retry: the service returns the first answer again. */
   readonly idempotency_key?: string;
-  /** True: the request changes nothing, or its body makes it safe to retry. GET and PUT always are. */
+  /**
+   * True: safe to retry, because the request changes nothing or its body prevents a second effect. GET and PUT always
+   * are.
+   */
   readonly repeatable?: boolean;
-  /** True: sends the client's Agent-Token. */
   readonly agent_token?: boolean;
-  /** True: continues during a restart of the service, for about five minutes at a time. */
+  /** True: continues during outages of the service of up to about five minutes. */
   readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Requests the answer line by line. Called with every line. The last one is the answer. */
+  /** Requests lines and gets each of them. The last one is the answer. */
   readonly onLine?: (line: unknown) => void;
 }
 
 /** Sends one request and returns the parsed answer, or null for an answer without a body. */
 export type Transport = <T>(method: string, path: string, options?: CallOptions) => Promise<T>;
 
-/** Creates the function that every method of the client uses. Throws a TypeError for an invalid `base_url`. */
+/** Throws a TypeError for an invalid `base_url`. */
 export function createTransport(options: TransportOptions): Transport {
   const base = baseOf(options.base_url);
   const send = options.fetch ?? globalThis.fetch;
@@ -99,8 +93,8 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /**
- * Parses the address. Its errors do not contain the text, which may have a password. `fetch` refuses such an address
- * and quotes it.
+ * Parses the address. Errors do not quote it, because it may contain a password. `fetch` refuses such an address and
+ * quotes it.
  */
 function baseOf(base_url: string): string {
   const base = `${base_url}`.trim().replace(/\/+$/, "");
@@ -111,7 +105,7 @@ function baseOf(base_url: string): string {
   return base;
 }
 
-/** `URL.canParse` would refuse a host with a character from U+0080 to U+00FF in Node 20 once it is compiled. */
+/** In Node 20, `URL.canParse` refuses hosts with characters from U+0080 to U+00FF once it is compiled. */
 function readUrl(text: string): URL | null {
   try {
     return new URL(text);
@@ -130,13 +124,13 @@ function checkSegments(path: string): void {
   throw new TypeError(`nothing was sent: no URL can hold ${JSON.stringify(wrong)} as an identifier in ${path}`);
 }
 
-/** A header that `fetch` refuses looks like an unavailable service. The request would be retried and never answered. */
+/** A header that `fetch` refuses looks like an unavailable service and would be retried. */
 function checkIdempotencyKey(key = "-"): void {
   if (/^[ -~]+$/.test(key)) return;
   throw new TypeError(`nothing was sent: idempotency_key takes printable ASCII characters, not ${JSON.stringify(key)}`);
 }
 
-/** `fetch` quotes a header that it refuses. The key would then be in the log as the reason for the missing answer. */
+/** `fetch` quotes a header that it refuses, so the log would contain the key. */
 function checkKey(api_key = ""): void {
   if (!/[^ -~]/.test(api_key.trim())) return;
   throw new ApiError({
@@ -149,17 +143,14 @@ function checkKey(api_key = ""): void {
   });
 }
 
-/** `fetch` quotes a header that it refuses. The token would then be in the log. */
+/** `fetch` quotes a header that it refuses, so the log would contain the token. */
 async function agentToken(given: TransportOptions["agent_token"]): Promise<string | undefined> {
   const token = (typeof given === "function" ? await given() : given)?.trim();
   if (token === undefined || /^[!-~]+$/.test(token)) return token;
   throw new TypeError("nothing was sent: the agent token is empty or contains a character that no token has");
 }
 
-/**
- * Returns the parsed body, or null without one, which is possible for 202 and 204. All other answers of the service
- * have a body.
- */
+/** Returns the parsed body, or null without one, which only 202 and 204 may have. */
 function bodyOf(response: Response, text: string): unknown {
   try {
     return text === "" && [202, 204].includes(response.status) ? null : JSON.parse(text);
@@ -188,13 +179,13 @@ function request(
   };
 }
 
-/** A complete answer. `text` is null for lines, which must still be read. */
+/** `text` is null for lines, which are still unread. */
 interface Answer {
   readonly response: Response;
   readonly text: string | null;
 }
 
-/** No answer. `waited_seconds`: the timeout that passed. 0: the connection broke. */
+/** `waited_seconds`: the timeout that passed; 0: the connection broke. */
 interface NoAnswer {
   readonly error: ConnectionError;
   readonly waited_seconds: number;
@@ -214,7 +205,7 @@ async function attempt(
   const giveUp = () => limit.abort(init.signal?.reason);
   const patience_ms = (patience_seconds ?? Infinity) * 1000;
   const timer = patience_ms > timer_ms_max ? undefined : setTimeout(giveUp, patience_ms);
-  // AbortSignal.any is not used, because a caller's long-lived signal would keep a reference to every call.
+  // AbortSignal.any would keep a reference from a caller's long-lived signal to every call.
   init.signal?.addEventListener("abort", giveUp);
   try {
     const response = await send(url, patience_seconds === null ? init : { ...init, signal: limit.signal });
@@ -246,15 +237,15 @@ function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void
 }
 
 /**
- * Returns the seconds before a retry, or null for no retry. 429 and `overloaded` mean that nothing was stored, so every
- * request may be retried. After another 503, or a proxy's answer during a restart, it is unknown whether the request
- * took effect. Then only repeatable requests are retried.
+ * Returns the seconds before a retry, or null for no retry. After 429 and `overloaded` nothing was stored, so every
+ * request may be retried. After another 503, or a proxy's answer during a restart, only repeatable requests are
+ * retried.
  */
 function secondsToWait(error: ApiError, repeatable: boolean, retry: number): number | null {
   const nothingStored = error.status === 429 || error.code === "overloaded";
   const outage = [502, 503, 504].includes(error.status);
   if (!nothingStored && !(outage && repeatable)) return null;
-  // Also instead of 0, because calls that continue during outages would otherwise retry forever without a pause.
+  // Also instead of 0, because calls that continue during outages would otherwise retry without a pause.
   return error.retry_after_seconds || backoffSeconds(retry);
 }
 

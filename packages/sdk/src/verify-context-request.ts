@@ -1,4 +1,4 @@
-/** Verifies the service's requests for facts to your own endpoint. */
+/** Verifies the service's requests for facts to your endpoint. */
 import type { IntentSubmission } from "@countersign/contract";
 import { verifyWebhook, WebhookRejected } from "./verify-webhook.ts";
 
@@ -10,8 +10,8 @@ export interface ContextRequest {
 }
 
 /**
- * Verifies a request to a context source. `rawBody` is the body as received, before any parsing. `secret` is the whole
- * `whsec_…` text from the registration of the source. Throws `WebhookRejected`.
+ * Verifies a request to a context source. `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`
+ * text from the registration. Throws `WebhookRejected`.
  */
 export async function verifyContextRequest(
   rawBody: Parameters<typeof verifyWebhook>[0],

@@ -1,4 +1,4 @@
-/** Verifies deliveries at the receiver: whether the service sent a request, and whether it is a repetition. */
+/** Verifies at the receiver that a delivery is genuine, and detects repetitions. */
 import type { EventBody } from "@countersign/contract";
 
 /** The reason to reject a request. Answer it with 400 and do nothing. */
@@ -12,22 +12,20 @@ export class WebhookRejected extends Error {
   }
 }
 
-/** A genuine request. */
 export interface VerifiedWebhook {
   readonly event: EventBody;
   /** The same on the service's automatic retries. */
   readonly delivery_id: string;
-  /** A person requested this delivery by hand. `event.data.original_delivery_id` names the failed one. */
+  /** A person requested this delivery. `event.data.original_delivery_id` names the failed one. */
   readonly manual_retry: boolean;
   /** Your replay guard knows this delivery: answer 2xx and do nothing. */
   readonly repeated: boolean;
 }
 
-/** The options of a receiver. */
 export interface VerifyOptions {
   /**
-   * Stores the delivery id and returns whether it was already known, in one step. The signature has no timestamp, so
-   * this also prevents replays. The signature covers the body, not the id. If an attacker can rewrite captured headers,
+   * Stores the delivery id and returns whether it was already known, in one step. Prevents replays, because the
+   * signature has no timestamp. The signature covers the body, not the id: if attackers can rewrite captured headers,
    * also store the event's type, intent and timestamp. Without this option `repeated` is always false.
    */
   readonly seen?: (delivery_id: string) => boolean | Promise<boolean>;
@@ -36,10 +34,10 @@ export interface VerifyOptions {
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a delivery. `rawBody` is the body as received, before any parsing, because a parsed and rewritten body has
- * another signature. `secret` is the whole `whsec_…` text, or several during a rotation; undefined ones are ignored.
- * The comparison takes constant time. Throws `WebhookRejected`. `seen` is called only for genuine deliveries, so that
- * nobody can fill its memory with invented ids.
+ * Verifies a delivery. `rawBody` is the body before any parsing, because a rewritten body has another signature.
+ * `secret` is the whole `whsec_…` text, or several during a rotation; undefined ones are ignored. The comparison takes
+ * constant time. Throws `WebhookRejected`. Calls `seen` only for genuine deliveries, so that nobody can fill its
+ * memory.
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array | ArrayBuffer,
@@ -70,8 +68,8 @@ export async function verifyWebhook(
     throw new WebhookRejected("bad_signature", "the signature does not match the body and the secret");
   }
   const event = parsed(body);
-  // The signature covers the body, but not this header. So an attacker cannot send a captured delivery as another event
-  // type.
+  // The signature does not cover this header. Without this check an attacker could send a captured delivery as another
+  // event type.
   if (event.event_type !== headerOf(headers, "x-service-event")) {
     throw new WebhookRejected("bad_body", "X-Service-Event does not name the event of the body");
   }

@@ -2,17 +2,15 @@
 import type { Backtest } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
 
-/** One condition: its text, and its test. */
 export interface FailOn {
   readonly text: string;
-  /** Returns the compared figure, null if the backtest has none; `met` is then false. */
+  /** `value`: the compared figure; null if the backtest has none, and `met` is then false. */
   readonly judge: (backtest: Backtest) => { readonly value: number | null; readonly met: boolean };
 }
 
 const verdicts = ["approve", "approve_modified", "escalate", "block", "any"] as const;
 const figures = ["flips", "reproduced", "not_reproduced", "escalations_per_day", "human_agreement"] as const;
 
-/** Grammar of --fail-on, for the help and for errors. */
 export const fail_on_grammar = `A condition is WHAT, one of > >= < <=, and a number, without spaces or with:
   FROM->TO              intents whose verdict changes this way; FROM and TO: ${verdicts.join(", ")}
   flips                 intents whose verdict changes at all
@@ -32,7 +30,7 @@ const compare: Readonly<Record<string, (a: number, b: number) => boolean>> = {
   "<=": (a, b) => a <= b,
 };
 
-/** Reads one condition. Throws CommandFailed with the grammar for invalid text. */
+/** Throws CommandFailed with the grammar for invalid text. */
 export function parseFailOn(text: string): FailOn {
   const [, what = "", operator = "", number = "", percent = ""] = condition.exec(text.trim()) ?? [];
   const figure = figureOf(what);

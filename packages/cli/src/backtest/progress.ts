@@ -1,9 +1,8 @@
-/** Shows the progress of a backtest on standard error. */
 import type { BacktestProgress } from "@countersign/contract";
 import { startPercentProgress } from "../percent-progress.ts";
 import type { Output } from "../terminal.ts";
 
-/** `report` takes the service's progress, `waiting` a pause in seconds that the service asked for (null ends it). */
+/** `waiting` takes a pause in seconds that the service requested; null ends it. */
 export function startBacktestProgress(stream: Output): {
   report(progress: BacktestProgress): void;
   waiting(seconds: number | null): void;

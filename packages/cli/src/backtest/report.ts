@@ -11,7 +11,6 @@ function short(name: string): string {
   return characters.length > name_chars_max ? `${characters.slice(0, name_chars_max - 1).join("")}…` : name;
 }
 
-/** Returns a backtest as text: figures first, then changes, then reasons. */
 export function reportOf(backtest: Backtest): string {
   const { evaluated, elapsed_ms, reproduced, not_reproduced, escalations_per_day, human_agreement } = backtest;
   const { flips_total, flips, transitions, per_policy, unknown_facts } = backtest;

@@ -29,7 +29,6 @@ Examples:
 Exit code: 0 if all policies match the files, 1 otherwise. After a failure the command prints what it did. Run the same command
 to continue.`;
 
-/** Adds `policies apply`. */
 export function addApply(policies: Command, terminal: Terminal): void {
   policies
     .command("apply")
@@ -37,7 +36,9 @@ export function addApply(policies: Command, terminal: Terminal): void {
     .argument("<file...>")
     .addOption(urlOption())
     .addOption(keyOption())
-    .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
+    .addOption(
+      new Option("--activate <mode>", "activate the policies of the files in this mode").choices(["live", "shadow"]),
+    )
     .option("--dry-run", "show what would be done, and do nothing", false)
     .addHelpText("after", help)
     .action((files: string[], options: Options) => apply(terminal, files, options));
@@ -60,15 +61,12 @@ async function apply(terminal: Terminal, files: readonly string[], options: Opti
   terminal.print(`${steps.length} ${steps.length === 1 ? "policy" : "policies"}: ${changes}`);
 }
 
-/** The planned step for one file. */
 interface Step extends Pick<PolicyFile, "file" | "document"> {
   readonly name: string;
-  /** The policy in the service; null if none has this name. */
   readonly policy: Policy | null;
   readonly save: "create" | "replace" | "none";
-  /** The version that the file will be. */
   readonly version: number;
-  /** The mode to activate; null if it is already active or not requested. */
+  /** Null if the mode is already active or not requested. */
   readonly activate: Mode | null;
 }
 
@@ -109,7 +107,7 @@ async function policiesByName(client: Client): Promise<Map<string, Policy>> {
 
 /**
  * Saves and activates as planned, and returns the service's warnings. Activates its own version, because someone else
- * may save another meanwhile.
+ * may save another.
  */
 async function carryOut(
   client: Client,

@@ -25,7 +25,6 @@ interface VerifyOptions {
   readonly json: boolean;
 }
 
-/** Adds `audit verify`. */
 export function addAudit(program: Command, terminal: Terminal): void {
   program
     .command("audit")

@@ -46,7 +46,6 @@ Exit code: 0, 1 if a --fail-on condition is met, 2 without a result (wrong optio
 const days_default = 30;
 const more = (value: string, before: readonly string[]) => [...before, value];
 
-/** Adds `policies backtest`. */
 export function addBacktest(policies: Command, terminal: Terminal): void {
   policies
     .command("backtest")
@@ -148,13 +147,13 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   };
 }
 
-/** Returns the packs that replace the membrane's; null keeps the membrane's. */
+/** Null keeps the membrane's packs. */
 function packsOf({ pack, packs }: Options): string[] | null {
   if (pack.length > 0 && !packs) throw new CommandFailed("give either --pack or --no-packs");
   return pack.length > 0 ? [...pack] : packs ? null : [];
 }
 
-/** Returns the thresholds that replace the membrane's; null keeps both. Without its option, a threshold stays. */
+/** A missing option keeps that threshold; null keeps both. */
 function thresholdsOf({
   escalateAt,
   blockAt,

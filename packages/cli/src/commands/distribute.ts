@@ -12,7 +12,6 @@ Run it before the first organization exists. While a table with rows is distribu
 Example:
   $ DATABASE_URL=postgres://countersign@coordinator/countersign countersign distribute`;
 
-/** Adds `distribute`. */
 export function addDistribute(program: Command, terminal: Terminal): void {
   program
     .command("distribute")

@@ -13,7 +13,6 @@ Examples:
   $ countersign doctor
   $ countersign doctor --json | jq '.[] | select(.state == "problem")'`;
 
-/** Adds `doctor`. */
 export function addDoctor(program: Command, terminal: Terminal): void {
   program
     .command("doctor")

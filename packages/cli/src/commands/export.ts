@@ -36,7 +36,6 @@ Examples:
   $ COUNTERSIGN_DATA_DIR=./data2 countersign restore countersign.sql.gz
   $ DATABASE_URL=postgres://countersign@db/countersign countersign restore countersign.sql`;
 
-/** Adds `export` and `restore`. */
 export function addExport(program: Command, terminal: Terminal): void {
   program
     .command("export")
@@ -68,14 +67,14 @@ async function write(terminal: Terminal, instance: Instance, out: string | undef
     terminal.exit(130);
   });
   try {
-    // Synchronous: during an asynchronous open, nobody could say whether there is a file to remove.
+    // Synchronous, so that an interrupt knows whether there is a file to remove.
     const file = createWriteStream(out, { fd: openNew(out) });
     const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
     try {
       const written = pipeline(first, file);
       const dumped = instance.database.export(first, primary).finally(() => first.end());
       await Promise.allSettled([dumped, written]);
-      // Reports the file's own error; the dump knows only that it was cut off.
+      // Reports the file's own error. The dump only knows that it was cut off.
       await written.catch((error: unknown) => {
         throw unwritable(out, error);
       });
@@ -89,7 +88,6 @@ async function write(terminal: Terminal, instance: Instance, out: string | undef
   }
 }
 
-/** Opens a file that must not exist. */
 function openNew(out: string): number {
   try {
     return openSync(out, "wx", 0o600);
@@ -122,8 +120,8 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
   let taken: string;
   try {
     taken = await instance.database.restore(input);
-    // Without its key, a service creates another one, and its deliveries and second factors fail. A policy may also be
-    // only partly evaluable in this release.
+    // With a wrong master key, deliveries and second factors fail. A policy may be only partly evaluable in this
+    // release.
     for (const { state, text, advice } of await checkContents(config, instance, terminal.stderr))
       if (state === "problem") terminal.printError(`countersign: ${text}\n  before the service starts: ${advice}`);
   } catch (error) {

@@ -22,7 +22,6 @@ Examples:
   $ countersign figures rebuild
   $ countersign figures rebuild --org org_01K…`;
 
-/** Adds `figures status|rebuild`. */
 export function addFigures(program: Command, terminal: Terminal): void {
   const figures = program.command("figures").description("manage the counts that the overview shows");
   figures

@@ -1,4 +1,3 @@
-/** Options of `keys create` and `keys bind` for a key's bindings. */
 import type { KeyBindings, KeyBindingsInput } from "@countersign/contract";
 import type { Instance } from "@countersign/server";
 import type { Command } from "commander";
@@ -22,7 +21,7 @@ export function addBindingOptions(command: Command): Command {
     .option("--forbid-shadow", "refuse ?mode=shadow");
 }
 
-/** Returns the bindings of the options; null if there are none. */
+/** Returns null if no option sets a binding. */
 export function namedBindings(options: BindingOptions): KeyBindingsInput | null {
   const { bindMembrane, bindAgent, bindSource, forbidShadow } = options;
   const named = {
@@ -34,7 +33,7 @@ export function namedBindings(options: BindingOptions): KeyBindingsInput | null 
   return Object.keys(named).length === 0 ? null : named;
 }
 
-/** Returns bindings that fit the key's recent submissions. Throws CommandFailed if it has none. */
+/** Throws CommandFailed if the key has no recent submissions. */
 export async function observedBindings(instance: Instance, org_id: string, key_id: string): Promise<KeyBindings> {
   const { bindings } = await instance.keys.observed(org_id, key_id);
   if (bindings !== null) return bindings;
@@ -43,7 +42,6 @@ export async function observedBindings(instance: Instance, org_id: string, key_i
   );
 }
 
-/** Returns a short text for a key's bindings. */
 export function boundTo(bindings: KeyBindings | null): string {
   if (bindings === null) return "–";
   const { membrane_ids, agent_ids, source_cidrs, forbid_shadow } = bindings;
@@ -71,7 +69,6 @@ interface BindOptions extends BindingOptions {
   readonly unbind: boolean;
 }
 
-/** Adds `keys bind`. */
 export function addBind(
   keys: Command,
   run: (work: (instance: Instance) => Promise<void>) => Promise<void>,

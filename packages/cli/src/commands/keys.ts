@@ -64,7 +64,6 @@ interface CreateOptions extends BindingOptions {
   readonly json: boolean;
 }
 
-/** Adds `keys create|list|bind|revoke|limit`. */
 export function addKeys(program: Command, terminal: Terminal): void {
   const keys = program
     .command("keys")
@@ -133,7 +132,7 @@ async function create(terminal: Terminal, instance: Instance, options: CreateOpt
   throw new CommandFailed(`the output failed, so ${created.key_id} was revoked`);
 }
 
-/** Returns the options as the body of POST /v1/api-keys, checked like a request. */
+/** Returns the body of POST /v1/api-keys, checked like a request. */
 async function keyInput(instance: Instance, org_id: string, options: CreateOptions): Promise<ApiKeyInput> {
   const { role = "agent", environment, scope, name, agentId, days } = options;
   const bindings = await bindingsFor(instance, org_id, options);
@@ -153,13 +152,12 @@ async function keyInput(instance: Instance, org_id: string, options: CreateOptio
   );
 }
 
-/** With --observed-from, that key's organization is used. */
 async function keyOrganization(instance: Instance, { org, observedFrom }: CreateOptions): Promise<ListedOrganization> {
   if (observedFrom === undefined) return chooseOrganization(instance, org);
   return organizationNamed(instance, await organizationOf(instance, observedFrom));
 }
 
-/** Returns the bindings of a new key. Options override observed bindings, which override the template. */
+/** Options override observed bindings, which override the template. */
 async function bindingsFor(
   instance: Instance,
   org_id: string,
@@ -176,7 +174,6 @@ async function bindingsFor(
   return { membrane_ids, forbid_shadow: environment !== "shadow", ...named };
 }
 
-/** The options of `keys create`, by input field. */
 const optionNames: ReadonlyMap<unknown, string> = new Map([
   ["/name", "--name"],
   ["/agent_id", "--agent-id"],
@@ -257,7 +254,7 @@ async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
   return (await instance.keys.list(org_id)).map((key) => ({ org_id, ...key }));
 }
 
-/** The rate categories counted by key. Source: decision 0002. */
+/** The rate categories counted by key. See docs/decisions/0002-what-the-api-settles.md. */
 const categoriesByKey: readonly string[] = ["intents", "general", "backtest"] satisfies RateCategory[];
 
 function stateOf(key: ApiKey): string {
@@ -276,7 +273,10 @@ async function revoke(terminal: Terminal, instance: Instance, key_id: string): P
     );
 }
 
-/** Returns the last key of a rotation chain if it is valid, or null. A thief of the key may have rotated it. */
+/**
+ * Returns the last key of a rotation chain if it is valid, or null. Needed because a thief of the key may have rotated
+ * it.
+ */
 function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
   const next = new Map(keys.map((key) => [key.rotated_from, key]));
   let last: OwnedKey | undefined;

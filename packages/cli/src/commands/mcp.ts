@@ -40,7 +40,6 @@ Exit code: that of COMMAND.`;
 
 const day_seconds = 86_400;
 
-/** Adds `mcp`. */
 export function addMcp(program: Command, terminal: Terminal): void {
   program
     .command("mcp")
@@ -120,12 +119,12 @@ const startFaults: ReadonlyMap<string, string> = new Map([
   ["EACCES", "this user may not run it"],
 ]);
 
-/** Returns what reads the token. Helpers such as the one of SPIFFE replace the file before the token expires. */
+/** Reads the file each time, because helpers such as SPIFFE's replace it before the token expires. */
 function tokenIn(path: string | undefined): (() => Promise<string>) | undefined {
   return path === undefined ? undefined : () => readTextFile(path, `--agent-token-file ${path}`);
 }
 
-/** Reads the document. The service checks its facts. */
+/** The service checks the facts. */
 async function contextIn(path: string): Promise<ContextDocument> {
   const what = `--context ${path}`;
   return (await exactJson(await readTextFile(path, what), what)) as ContextDocument;

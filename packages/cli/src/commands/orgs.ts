@@ -15,14 +15,13 @@ Examples:
   $ countersign orgs plan org_01K… team --included 100000 --hard-limit none
   $ countersign orgs plan org_01K… unlimited`;
 
-/** A number of decisions; null: unlimited. */
+/** Null: unlimited. */
 type Amount = number | null;
 
-/** The option's value. Commander makes null an empty text. */
+/** Not null, because Commander turns a parsed null into an empty text. */
 type Given = number | typeof none;
 const none = "none";
 
-/** Adds `orgs list|plan`. */
 export function addOrgs(program: Command, terminal: Terminal): void {
   const orgs = program.command("orgs").description("list organizations and set their plans");
   orgs

@@ -3,7 +3,6 @@ import { CommandFailed } from "../command-failed.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Adds `packs list|show`. */
 export function addPacks(program: Command, terminal: Terminal): void {
   const packs = program.command("packs").description("show the packs of ready-made policies in this version");
   packs

@@ -25,7 +25,6 @@ Example:
 
 Exit code: 0 when every document may be activated, 1 otherwise.`;
 
-/** Adds `policies check|test|backtest|apply`. */
 export function addPolicies(program: Command, terminal: Terminal): void {
   const policies = program.command("policies").description("check, test, backtest and save policy documents");
   policies

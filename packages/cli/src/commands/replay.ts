@@ -35,7 +35,6 @@ Examples:
 
 Exit code: 0 when every call has a verdict, 1 otherwise, 130 when interrupted.`;
 
-/** Adds \`replay FILE\`. */
 export function addReplay(program: Command, terminal: Terminal): void {
   program
     .command("replay")
@@ -77,7 +76,7 @@ async function replayFile(terminal: Terminal, file: string, options: ReplayOptio
   const { signal } = interrupt;
   const endInterrupt = onInterrupt(terminal, () => interrupt.abort());
   const out = options.out === undefined ? null : await openOut(options.out, options.resume ? "a" : "w");
-  // Verdicts that cannot be written would be lost.
+  // Stops, because further verdicts would be lost.
   out?.on("error", () => interrupt.abort());
   const progress = startProgress(inFile - done.size, terminal.stderr);
   const from_ms = performance.now();
@@ -146,7 +145,7 @@ async function isSameFile(path: string, other: string): Promise<boolean> {
   return one != null && two != null && one.dev === two.dev && one.ino === two.ino;
 }
 
-/** Returns the calls that have a verdict from an earlier run. Removes an incomplete last line. */
+/** Returns the calls with a verdict from an earlier run. Removes an incomplete last line. */
 async function callsIn(path: string): Promise<Set<number>> {
   if (!existsSync(path)) return new Set();
   const text = await readFile(path, "utf8").catch((error: unknown) => {

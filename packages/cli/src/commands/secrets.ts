@@ -29,7 +29,6 @@ with --stopped. For a key in a setting, set COUNTERSIGN_MASTER_KEY and COUNTERSI
 Example:
   $ countersign secrets replace-key-file`;
 
-/** Adds `secrets status|reseal|replace-key-file`. */
 export function addSecrets(program: Command, terminal: Terminal): void {
   const secrets = program.command("secrets").description("show which keys the sealed values need, and seal them again");
   secrets
@@ -54,7 +53,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 
 type KeyRing = Parameters<Instance["secrets"]["reseal"]>[0];
 
-/** Returns the master keys. Throws CommandFailed if they cannot be used, with advice if there is none. */
+/** Throws CommandFailed if the keys cannot be used, with advice if there is none. */
 async function openRing({ env }: Terminal): Promise<KeyRing> {
   const { openKeyRing, readConfig } = await import("@countersign/server");
   const keys = await openKeyRing(readConfig(env));

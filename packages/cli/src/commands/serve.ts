@@ -17,7 +17,6 @@ Examples:
 
 const goodbye_ms_max = 500;
 
-/** Adds `serve`. */
 export function addServe(program: Command, terminal: Terminal): void {
   program
     .command("serve")
@@ -30,8 +29,8 @@ async function serve(terminal: Terminal): Promise<void> {
   const { isWorker, readConfig, startService, startSupervisor, workersOf } = await import("@countersign/server");
   const config = readConfig(terminal.env);
   if (isWorker()) return serveAsWorker(terminal, config);
-  // From here on, a signal ends the service in order, even during the start and just after it prints its address. The
-  // start is not shortened and has no time limit. A second signal ends the process at once.
+  // From here on, a signal stops the service in order, even during its start, which may take any time. A second signal
+  // ends the process at once.
   const signalled = new Promise<void>((resolve) => {
     onInterrupt(terminal, resolve);
   });
@@ -39,13 +38,13 @@ async function serve(terminal: Terminal): Promise<void> {
   let restart: (() => Promise<void>) | null = null;
   terminal.signals.on("SIGUSR2", () => {
     if (workers === 1) terminal.printError("countersign: SIGUSR2 replaces workers, and this service has none");
-    // During the start the workers are new, so there is nothing to replace.
+    // During the start there are no old workers to replace.
     void restart?.();
   });
   const supervised = workers > 1 ? await startSupervisor(config, workers) : null;
   restart = supervised?.restart ?? null;
   const service = supervised ?? (await startService(config));
-  // A plain line among the log's JSON lines, at any LOG_LEVEL, for people and scripts.
+  // A plain line at any LOG_LEVEL, for people and scripts.
   terminal.print(`listening on ${service.url}`);
   await signalled;
   await endInTime(terminal, config, service);
@@ -54,8 +53,7 @@ async function serve(terminal: Terminal): Promise<void> {
 }
 
 /**
- * Serves as a worker. It ends when its supervisor asks or is gone. It ignores signals, because a terminal sends them to
- * every process.
+ * Serves until the supervisor asks to stop or is gone. Ignores signals, because a terminal sends them to every process.
  */
 async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR2"]) terminal.signals.on(name, () => undefined);

@@ -30,10 +30,9 @@ Examples:
   $ countersign webhooks listen --port 4000 --secret whsec_… | jq .event.event_type
   $ countersign webhooks listen --status 500      # see the service retry`;
 
-/** Limit in bytes. No delivery comes near it. */
+/** Bytes. Larger than any delivery. */
 const body_bytes_max = 16 * 1_048_576;
 
-/** Adds `webhooks listen`. */
 export function addWebhooks(program: Command, terminal: Terminal): void {
   program
     .command("webhooks")
@@ -102,7 +101,7 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
       // Without a reader, nobody would see acknowledged deliveries.
       terminal.stdout.once("error", () => resolve());
     });
-    // The reader may end the process at once, so the webhook's removal is already arranged.
+    // Printed after the webhook's removal is arranged, because the reader may end the process at once.
     terminal.printError(`listening on ${receiver_url}; Ctrl-C ends`);
     await ended;
   } catch (error) {
@@ -114,20 +113,20 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
   }
 }
 
-/** Deletes the webhook; accepts that it no longer exists. Throws CommandFailed if it remains. */
+/** Accepts that the webhook no longer exists. Throws CommandFailed if it remains. */
 async function deleted(client: Client, webhook_id: string): Promise<void> {
   try {
     await client.deleteWebhook(webhook_id);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return;
-    // Leaves out the hint on how to start a service.
+    // Omits the hint on how to start a service.
     const text = error instanceof ConnectionError ? error.message : refusalText(error);
     if (text === null) throw error;
     throw new CommandFailed(`delete ${webhook_id} in the console, because it may still be registered: ${text}`);
   }
 }
 
-/** Converts a refusal or a missing answer of the service to a CommandFailed. Returns other errors unchanged. */
+/** Converts a refusal or a missing answer to a CommandFailed. Returns other errors unchanged. */
 function asRefusal(error: unknown): unknown {
   const text = refusalText(error);
   if (text === null) return error;

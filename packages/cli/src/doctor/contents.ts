@@ -8,7 +8,7 @@ import { checkOrganizations } from "./organizations.ts";
 import { checkPolicies } from "./policies.ts";
 import { checkSecrets } from "./secrets.ts";
 
-/** Checks organizations, keys, sealed values and policies of a migrated database. Shows its progress on `stderr`. */
+/** Expects a migrated database. Shows its progress on `stderr`. */
 export async function checkContents(config: Config, instance: Instance, stderr: Output): Promise<Finding[]> {
   return [
     ...(await checkOrganizations(instance)),

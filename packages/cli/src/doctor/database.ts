@@ -1,4 +1,3 @@
-/** Checks PostgreSQL, Redis and their clocks. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -133,7 +132,7 @@ function sessions({ sessions_max, node_sessions_max }: InspectedDatabase, config
   return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
 }
 
-/** Returns findings for transactions open for so long that the rows the server keeps for them cost time and space. */
+/** Finds long transactions, which make the server keep old rows. */
 export function longTransactions({ transactions }: Pick<InspectedDatabase, "transactions">): Finding[] {
   return transactions.flatMap(({ who, open_s }) => {
     if (open_s < long_s) return [];
@@ -181,7 +180,6 @@ function clock(skew_ms: number): Finding[] {
   ];
 }
 
-/** Checks that Redis is reachable, if it is used. */
 export async function checkRedis({ redis_url }: Config): Promise<Finding[]> {
   if (redis_url === null) return [];
   try {

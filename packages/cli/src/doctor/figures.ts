@@ -1,11 +1,9 @@
-/** Checks whether the overview's counts are far behind. */
 import type { Instance } from "@countersign/server";
 import { type Finding, note } from "./finding.ts";
 
 /** Beyond this many uncounted entries, the overview reports itself as incomplete. */
 const behind_max = 40_000;
 
-/** Returns a finding if figures are far behind. */
 export async function checkFigures(instance: Instance): Promise<Finding[]> {
   const behind = (await instance.figures.progress()).filter(
     ({ as_of, head }) => head - Math.max(0, as_of) > behind_max,

@@ -1,9 +1,9 @@
-/** The result of one check. A problem prevents proper operation; a note is only useful to know. */
+/** The result of one check. A problem prevents proper operation; a note does not. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "note" | "problem";
   readonly text: string;
-  /** Advice; null if all is in order. */
+  /** Null if all is in order. */
   readonly advice: string | null;
 }
 

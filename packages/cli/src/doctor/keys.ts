@@ -1,10 +1,10 @@
-/** Warns of keys that can escape the rules, and of keys about to expire. */
+/** Warns of keys that can escape the rules, and of keys that expire soon. */
 import type { KeyWarning, WarnedKey } from "@countersign/contract";
 import type { Instance } from "@countersign/server";
 import { visible } from "../visible.ts";
 import { type Finding, note } from "./finding.ts";
 
-/** At most this many keys are named; the others are counted. */
+/** Findings name at most this many keys and count the others. */
 const named_max = 10;
 
 type Advised = Pick<WarnedKey, "key_id" | "name" | "expires_at">;
@@ -24,7 +24,6 @@ const texts: Readonly<Record<KeyWarning, (key: Advised) => readonly [text: strin
   ],
 };
 
-/** Returns a finding for each warning of a key, in all organizations. */
 export async function checkKeys(instance: Instance): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { org_id } of await instance.organizations.list())

@@ -1,4 +1,3 @@
-/** Checks on this machine: Node, data directory, disk, address. */
 import { constants } from "node:fs";
 import { access, lstat, stat, statfs } from "node:fs/promises";
 import { createServer } from "node:net";

@@ -1,4 +1,4 @@
-/** Finds missing organizations: a dump may have left them out silently. */
+/** Finds missing organizations, because a dump may have left them out silently. */
 import type { Instance } from "@countersign/server";
 import { type Finding, problem } from "./finding.ts";
 

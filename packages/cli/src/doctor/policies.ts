@@ -1,22 +1,19 @@
-/**
- * Checks whether this release accepts the active policies. An earlier release may have accepted some that are refused
- * now.
- */
+/** Checks whether this release accepts the active policies. An earlier one may have accepted more. */
 import { checkPolicy, type PolicyDocument } from "@countersign/core";
 import type { Instance } from "@countersign/server";
 import { startPercentProgress } from "../percent-progress.ts";
 import type { Output } from "../terminal.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
-/** At most this many policies are named; the others are counted. */
+/** Findings name at most this many policies and count the others. */
 const named_max = 10;
 
-/** Checks the active policies of all organizations of a migrated database. Shows its progress on `stderr`. */
+/** Expects a migrated database. Shows its progress on `stderr`. */
 export async function checkPolicies(instance: Instance, stderr: Output): Promise<Finding[]> {
   const refused: string[] = [];
   let in_force = 0;
   const organizations = await instance.organizations.list();
-  // Takes milliseconds for each policy, and large instances have tens of thousands.
+  // Takes milliseconds for each of up to tens of thousands of policies.
   const progress = startPercentProgress(stderr);
   try {
     for (const [index, { org_id }] of organizations.entries()) {
@@ -42,7 +39,7 @@ export async function checkPolicies(instance: Instance, stderr: Output): Promise
     : [...findings, problem("policies", `${more} more of ${in_force} active policies`, advice)];
 }
 
-/** Returns the effect of a rule with a part that cannot be evaluated. Source: docs/reference/policies.md. */
+/** Returns the effect of a rule that cannot be evaluated fully. See docs/reference/policies.md. */
 function effectOf({ effect, on_unknown = effect === "none" ? "skip" : "escalate" }: PolicyDocument["spec"]): string {
   const does = {
     fire: "acts as if it matched",

@@ -1,11 +1,9 @@
-/** Checks on the replicas of the database. */
 import type { InspectedReplica } from "@countersign/server";
 import { type Finding, note, ok, problem } from "./finding.ts";
 
 /** Beyond this many seconds, the overview is read on the primary. */
 const behind_s_max = 5;
 
-/** Returns a finding for each replica. */
 export function replicas(found: readonly InspectedReplica[]): Finding[] {
   return found.map(finding);
 }

@@ -1,7 +1,7 @@
 import { type Config, type Instance, openKeyRing } from "@countersign/server";
 import { type Finding, note, ok, onOneLine, problem } from "./finding.ts";
 
-/** Checks whether the master keys that are set here open the sealed values of a migrated database. */
+/** Checks whether the configured master keys open the sealed values of a migrated database. */
 export async function checkSecrets(config: Config, { secrets }: Instance): Promise<Finding[]> {
   const keys = await openKeyRing(config);
   if (keys.outcome === "refused") return [inTheWay(keys.reason)];
@@ -23,10 +23,7 @@ export async function checkSecrets(config: Config, { secrets }: Instance): Promi
   return [note("secrets", text, "countersign secrets reseal, before that key is dropped")];
 }
 
-/**
- * Checks the master key of an instance without sealed values. A missing key is no problem, because the first start
- * creates it.
- */
+/** Checks an instance without sealed values. A missing key is no problem, because the first start creates it. */
 export async function checkKeyFile(config: Config): Promise<Finding[]> {
   const keys = await openKeyRing(config);
   return keys.outcome === "refused" ? [inTheWay(keys.reason)] : [];

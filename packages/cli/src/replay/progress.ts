@@ -1,9 +1,8 @@
-/** Shows the progress of a replay on standard error: a bar on a terminal, otherwise a line every few seconds. */
+/** Shows the progress of a replay: a bar on a terminal, otherwise a line every few seconds. */
 import { SingleBar } from "cli-progress";
 import type { Output } from "../terminal.ts";
 
 export interface Progress {
-  /** Counts one more call with a result. */
   step(): void;
   /** Shows a pause that the service requested; null ends it. */
   waiting(seconds: number | null): void;
@@ -13,12 +12,11 @@ export interface Progress {
 const line_every_ms = 5_000;
 const count = (n: number) => n.toLocaleString("en-US");
 
-/** Shows the progress of `total` calls. */
 export function startProgress(total: number, stream: Output): Progress {
   return stream.isTTY ? bar(total, stream) : lines(total, stream);
 }
 
-/** Returns "1 min 20 s" or "45 s"; an empty text if nothing is known. */
+/** Returns "1 min 20 s" or "45 s"; empty if nothing is known. */
 function timeLeft(done: number, total: number, elapsed_ms: number): string {
   if (done === 0 || elapsed_ms < 1_000) return "";
   const seconds = Math.ceil(((total - done) / done) * (elapsed_ms / 1000));

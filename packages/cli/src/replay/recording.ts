@@ -1,4 +1,3 @@
-/** Reads recorded agent calls: JSON lines, plain or gzip. */
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
@@ -6,15 +5,14 @@ import { exactJson } from "../exact-json.ts";
 import { unreadable } from "../file-fault.ts";
 import { openText } from "../open-text.ts";
 
-/** One recorded call: its number and the body to submit. */
 export interface RecordedCall {
   readonly call: number;
   readonly body: IntentSubmission;
 }
 
 /**
- * Yields the calls of a recording in order. A line is `{"call": n, "body": {…}}`, or a submission body, which gets its
- * line number (from 0) as its call. Throws `CommandFailed` with file and line for any other line.
+ * Yields the calls of a recording in order. A line is `{"call": n, "body": {…}}`, or a submission body, whose call is
+ * its line number (from 0). Throws `CommandFailed` with file and line for any other line.
  */
 export async function* readRecording(path: string): AsyncGenerator<RecordedCall> {
   // Loaded late: otherwise every command, even `--help`, takes twice as long to start.
@@ -47,7 +45,7 @@ export async function checkRecording(path: string): Promise<number> {
   return seen.size;
 }
 
-/** Reads one line. Refuses numbers that would be rounded, so that the submitted action equals the recorded one. */
+/** Refuses numbers that would be rounded, so that the submitted action equals the recorded one. */
 async function parseLine(text: string, line: number, path: string): Promise<RecordedCall> {
   const where = `${path}, line ${line + 1}`;
   const value = (await exactJson(text, where, submissionIn)) as Line;

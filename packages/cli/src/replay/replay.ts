@@ -1,4 +1,3 @@
-/** Replays a recording against a running service with bounded concurrency. */
 import type { Verdict } from "@countersign/contract";
 import type { RecordedCall } from "./recording.ts";
 import { type CallResult, type SubmitContext, submitCalls } from "./submit.ts";
@@ -9,11 +8,11 @@ export interface ReplayOrder {
   readonly batch: number;
   /** Requests in flight at once. */
   readonly concurrency: number;
-  /** Called for every call in the order of the recording, whatever the order of answers. */
+  /** Called for every call in the order of the recording. */
   readonly onResult: (result: CallResult) => void;
 }
 
-/** The result of a replay. Latencies are per request, in milliseconds. */
+/** Latencies are per request, in milliseconds. */
 export interface ReplayResult {
   readonly verdicts: Readonly<Record<Verdict, number>>;
   readonly failed: number;
@@ -30,7 +29,7 @@ export interface ReplayResult {
 
 /**
  * Runs the replay until it ends or `context.signal` fires. The result then covers the calls before the first without an
- * answer. Throws the first `CommandFailed` of any request, after all other requests ended.
+ * answer. Throws the first `CommandFailed` of any request, after the other requests ended.
  */
 export async function replay(
   order: ReplayOrder,

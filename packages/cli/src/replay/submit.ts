@@ -1,26 +1,22 @@
-/** Submits recorded calls, and gives each a verdict or a reason for its failure. */
-
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
 import { refusalText, start_hint, strangerText } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
-/** The result of one call. */
 export type CallResult =
   | { readonly call: number; readonly verdict: Verdict }
   | { readonly call: number; readonly verdict: null; readonly code: string; readonly message: string };
 
-/** Shared state of one replay's submissions. */
 export interface SubmitContext {
   readonly client: Client;
   readonly mode: "shadow" | undefined;
   readonly signal: AbortSignal;
   /** Waits because the service asked (`rate_limit`) or before a retry (`retry`). */
   pause(wait_ms: number, why: "rate_limit" | "retry"): Promise<void>;
-  /** Records the latency of one request in milliseconds, from its first byte to the answer's last. */
+  /** Records the latency of one request, from its first byte to the answer's last. */
   answered(latency_ms: number): void;
-  /** True after the first answer. From then on silence is an outage, not a wrong address. */
+  /** True after the first answer. From then on a missing answer is an outage, not a wrong address. */
   isReached(): boolean;
 }
 
@@ -29,9 +25,9 @@ type Item = RecordedCall & { readonly idempotency_key: string };
 const tries_max = 5;
 
 /**
- * Submits calls until each has an answer. A call keeps its idempotency key, so a retry after a broken connection never
- * decides twice. Waits for every 429; tries 503 and broken connections five times; splits a request that is too large
- * in two. Throws `CommandFailed` if no retry helps: no service, or no valid key.
+ * Submits calls until each has an answer. A call keeps its idempotency key, so a retry never decides twice. Waits for
+ * every 429; tries 503 and broken connections five times; splits a request that is too large in two. Throws
+ * `CommandFailed` if no retry helps: no service, or no valid key.
  */
 export async function submitCalls(
   calls: readonly RecordedCall[],

@@ -1,7 +1,7 @@
 import { formatTable } from "../table.ts";
 import type { ReplayResult } from "./replay.ts";
 
-/** Details for the summary. `skipped` calls had a verdict from an earlier run. `waited_ms` is the time spent on 429. */
+/** `skipped` calls had a verdict from an earlier run. `waited_ms` is the time spent on 429. */
 export interface ReplayAbout {
   readonly file: string;
   readonly url: string;
@@ -14,7 +14,7 @@ export interface ReplayAbout {
 const count = (n: number) => n.toLocaleString("en-US");
 const ms = (value: number) => `${value.toFixed(1)} ms`;
 
-/** Returns the summary of a replay: verdict counts, failures by code, latency percentiles. */
+/** Returns verdict counts, failures by code and latency percentiles as text. */
 export function summaryText(about: ReplayAbout, result: ReplayResult): string {
   const decided = Object.values(result.verdicts).reduce((sum, n) => sum + n, 0);
   const seconds = about.elapsed_ms / 1000;

@@ -1,8 +1,7 @@
-/** A fake service, for tests of the command line's requests and its handling of answers. */
+/** Tests a command's requests and its handling of answers. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A received request. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -11,19 +10,18 @@ export interface SeenRequest {
   readonly body: { intents?: { intent: { action: { verb: string } }; idempotency_key: string }[] };
 }
 
-/** An answer. `null` closes the connection without one. */
+/** `null` closes the connection without an answer. */
 export type FakeAnswer = {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body: unknown;
 } | null;
 
-/** Returns a refusal in the service's form. */
 export function refusal(status: number, code: string, headers: Record<string, string> = {}): FakeAnswer {
   return { status, headers, body: { error: { code, message: `it is ${code}`, details: [], request_id: "req_1" } } };
 }
 
-/** Returns a batch answer that escalates `send_money` and approves the rest. */
+/** Escalates `send_money` and approves the rest of a batch. */
 export function decide(request: SeenRequest): FakeAnswer {
   const results = (request.body.intents ?? []).map((item) => {
     const verdict = item.intent.action.verb === "send_money" ? "escalate" : "approve";
@@ -32,7 +30,6 @@ export function decide(request: SeenRequest): FakeAnswer {
   return { status: 200, body: { results, total: results.length, succeeded: results.length, failed: 0 } };
 }
 
-/** Answers with `answer` until `stop`. */
 export async function startFakeService(
   answer: (request: SeenRequest, number: number) => FakeAnswer | Promise<FakeAnswer>,
 ) {

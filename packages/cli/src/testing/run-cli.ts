@@ -6,20 +6,18 @@ import { run } from "../program.ts";
 import { type Output, Terminal } from "../terminal.ts";
 import { watched } from "./printed.ts";
 
-/** Result of a finished command. `code` is null if a signal ended its process. */
+/** `code` is null if a signal ended the process. */
 export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A running command in the test's process. */
 export interface BegunCli {
   readonly finished: Promise<CliResult>;
   readonly stdin: PassThrough;
-  /** Resolves with the first match in the output so far; rejects if the command ends without one. */
+  /** Resolves with the first match in the output; rejects if the command ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends the command a signal that it listens for. */
   interrupt(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): void;
 }
 
@@ -39,7 +37,7 @@ export function capturingTerminal(env: Readonly<Record<string, string>> = {}, gi
   return { terminal, output, signals, stdin };
 }
 
-/** Signals that the command ended its process. */
+/** The command ended its process. */
 class Exited extends Error {
   readonly code: number;
   constructor(code: number) {
@@ -49,8 +47,8 @@ class Exited extends Error {
 }
 
 /**
- * Begins `countersign <args>` in the test's process. A command that ends its process on a signal counts as finished,
- * and its running statements continue. `stdout` replaces standard output, so that only standard error is collected.
+ * Begins `countersign <args>`. A command that ends its process on a signal counts as finished, but its running
+ * statements continue. `stdout` replaces standard output, so that only standard error is collected.
  */
 export function beginCli(
   args: readonly string[],
@@ -73,7 +71,6 @@ export function beginCli(
   return { finished, stdin, printed: (pattern) => output.match(pattern, finished), interrupt };
 }
 
-/** Runs `countersign <args>` in the test's process, with `cwd` as working directory until it ends. */
 export async function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -88,7 +85,7 @@ export async function runCli(
   }
 }
 
-/** Same as `runCli`, on a test database, without the warning that its server may lose data in a power cut. */
+/** As `runCli`, on a test database, without the warning about data loss in a power cut. */
 export async function runOnTestDatabase(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

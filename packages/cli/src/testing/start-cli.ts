@@ -1,21 +1,20 @@
 /**
- * Runs the command line as a process, for tests of signals, pipes and process ends. Uses the build of `npm test` if it
- * is fresh, otherwise the sources, so that single runs need no build.
+ * Runs the command line as a process, for tests of signals, pipes and process ends. Uses a fresh build of `npm test`,
+ * otherwise the sources.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { watched } from "./printed.ts";
 import type { CliResult } from "./run-cli.ts";
 
-/** A running process. */
 export interface RunningCli {
   readonly process: ChildProcess;
   readonly finished: Promise<CliResult>;
-  /** Resolves with the first match in the output so far; rejects if the process ends without one. */
+  /** Resolves with the first match in the output; rejects if the process ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Arguments of node in `startCli`, before the command's own. */
+/** Arguments of node, before the command's own. */
 export const cliProgram: readonly string[] =
   process.env["TEST_THE_BUILD"] === "yes"
     ? [join(import.meta.dirname, "../../bin/countersign.js")]
@@ -25,7 +24,7 @@ export const cliProgram: readonly string[] =
         join(import.meta.dirname, "entry.ts"),
       ];
 
-/** Starts `countersign <args>`. Passes only PATH and HOME of this process's settings. */
+/** Passes only PATH and HOME of this process's settings. */
 export function startCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): RunningCli {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [...cliProgram, ...args], {

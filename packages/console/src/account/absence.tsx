@@ -1,4 +1,3 @@
-/** A person's absence and substitute. The person or an admin sets them. */
 import { roleMeets, type User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
@@ -9,7 +8,6 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
-/** Shows a person's absence; nothing if there is none. */
 export function AbsenceLine({ absence }: { readonly absence: User["absence"] | undefined }) {
   if (absence === undefined) return null;
   return (
@@ -25,7 +23,6 @@ export function AbsenceLine({ absence }: { readonly absence: User["absence"] | u
   );
 }
 
-/** A form that sets or ends a person's absence. Then calls `onDone`. */
 export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; readonly onDone?: () => void }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -62,7 +59,7 @@ export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; rea
       <SelectField
         label="Substitute"
         name="delegate"
-        hint="Gets the mails about reviews. If an admin names this person, the person also votes instead."
+        hint="Gets the mails about reviews. Also votes in place of the absent person if an admin chose the delegate."
         required
         options={others.map(({ user_id: id, email }) => [id, email] as const)}
       />

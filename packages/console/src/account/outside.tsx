@@ -1,4 +1,4 @@
-/** The frame of pages for signed-out visitors, and shared parts of their forms. */
+/** The frame of pages for signed-out visitors. */
 import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -28,15 +28,13 @@ export function Outside({
   );
 }
 
-/** Explains a refused code. */
 export const wrong_code = "A code works once, within 30 seconds. A recovery code must be unused.";
 
-/** Returns whether the service asks for the password, because the session is old. */
 export function asksForPassword(error: unknown): boolean {
   return error instanceof ApiError && error.details.some(({ code }) => code === "session_too_old");
 }
 
-/** Shows the service's error next to a form. `wrong` says what to check after invalid input. */
+/** `wrong` says what to check after invalid input. */
 export function FormError({ error, wrong }: { readonly error: unknown; readonly wrong?: string }) {
   if (error === null || error === undefined) return null;
   const { title, todo: advice } = adviceOn(error);

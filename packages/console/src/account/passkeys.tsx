@@ -1,4 +1,3 @@
-/** A person's own passkeys. */
 import { limits, type Passkey } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -26,9 +25,7 @@ export function Passkeys() {
           </button>
         )}
       </div>
-      <p className="muted">
-        Sign in with your device instead of a password. Nothing that could be typed into a false page.
-      </p>
+      <p className="muted">Sign in with your device instead of a password. A false page cannot steal a passkey.</p>
       <Loaded query={query} what="your passkeys">
         {(passkeys) => <PasskeyList passkeys={passkeys} onDelete={setDoomed} />}
       </Loaded>
@@ -51,7 +48,7 @@ export function Passkeys() {
           onClose={() => setDoomed(null)}
         >
           <p>
-            <Data text={doomed.name} /> signs nobody in any more.
+            <Data text={doomed.name} /> can no longer be used to sign in.
           </p>
         </Confirm>
       )}
@@ -59,7 +56,6 @@ export function Passkeys() {
   );
 }
 
-/** Reads and deletes the passkeys; `onAdded` reads them again. */
 function usePasskeys(onRemoved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -144,7 +140,7 @@ function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonl
         <TextField
           label="Name"
           name="name"
-          hint="Such as: my laptop"
+          hint="For example: my laptop"
           maxLength={limits.name_chars_max}
           autoComplete="off"
         />

@@ -1,4 +1,4 @@
-/** A QR code as one SVG path: no image, nothing for the content security policy to allow. */
+/** A QR code as one SVG path, which the content security policy allows. */
 import { useMemo } from "react";
 import { encode } from "uqr";
 

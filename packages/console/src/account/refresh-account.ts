@@ -1,4 +1,3 @@
-/** Reads the signed-in person's account again. */
 import { useQueryClient } from "@tanstack/react-query";
 
 export function useRefreshAccount(): () => void {

@@ -1,4 +1,3 @@
-/** A person's second factor: an authenticator app and recovery codes. */
 import type { TotpEnrolment, User } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
@@ -12,7 +11,6 @@ import { useRefreshAccount } from "./refresh-account.ts";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
 
-/** Purpose of the code that the dialog asks for. */
 type Asked = "confirm" | "disable" | "codes" | "password";
 
 const titles: Record<Asked, string> = {
@@ -34,7 +32,7 @@ export function SecondFactor({ user }: { readonly user: User }) {
       <h2>Second factor</h2>
       <p>
         {user.mfa_enabled
-          ? "On: signing in asks for a code of your authenticator."
+          ? "On: signing in asks for a code from your authenticator."
           : "Off. A password alone can be guessed or stolen; set up an authenticator app."}
       </p>
       <div className="row">
@@ -65,7 +63,6 @@ export function SecondFactor({ user }: { readonly user: User }) {
   );
 }
 
-/** State of the dialog, the enrolment and the recovery codes, with their requests. */
 function useSecondFactor() {
   const client = useClient();
   const refresh = useRefreshAccount();
@@ -113,7 +110,6 @@ function useSecondFactor() {
   };
 }
 
-/** Asks for the password, because the session is old. */
 function PasswordDialog({ factor: { begin, close } }: { readonly factor: ReturnType<typeof useSecondFactor> }) {
   return (
     <Dialog title={titles.password} onClose={close}>
@@ -175,7 +171,7 @@ function NewAuthenticator({ enrolment: { uri, secret } }: { readonly enrolment: 
 function RecoveryCodes({ codes, onClose }: { readonly codes: readonly string[]; readonly onClose: () => void }) {
   return (
     <Dialog title="Recovery codes" onClose={null}>
-      <p>Each signs in once when the authenticator is not at hand. They are shown only here: store them safely.</p>
+      <p>Each code works once, in place of your authenticator. They are shown only here: store them safely.</p>
       <pre className="snippet">{codes.join("\n")}</pre>
       <div className="actions">
         <CopyButton text={codes.join("\n")} label="Copy the codes" />

@@ -1,4 +1,3 @@
-/** A person's security settings: second factor, passkeys, sessions, password, mails. */
 import { limits, type MadeChoices, type MadeThing, roleMeets, type Session, type User } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -16,7 +15,6 @@ import { useRefreshAccount } from "./refresh-account.ts";
 import { SecondFactor } from "./second-factor.tsx";
 import { Sessions } from "./sessions.tsx";
 
-/** Actions for a signed-in person on their own account. */
 export function Security() {
   const client = useClient();
   const query = useQuery({ queryKey: ["session"], queryFn: () => client.getSession() });
@@ -176,7 +174,7 @@ function Mails({ user }: { readonly user: User }) {
           disabled={change.isPending}
           onChange={(event) => change.mutate(event.target.checked)}
         />
-        Tell me about actions that wait for my review
+        Send me mails about actions that wait for my review
       </label>
     </section>
   );

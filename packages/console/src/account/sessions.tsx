@@ -1,4 +1,3 @@
-/** The sessions of a person, and how to end them. */
 import type { OpenSession } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -50,14 +49,13 @@ export function Sessions() {
           onClose={() => setAsked(false)}
         >
           <p>All your sessions end at once, this one too. API keys stay valid.</p>
-          {hasDrafts() && <p>What you wrote in this tab and did not save is dropped.</p>}
+          {hasDrafts() && <p>Unsaved text in this tab is deleted.</p>}
         </Confirm>
       )}
     </section>
   );
 }
 
-/** Ends one session, or all of them. */
 function useEndings(onAllSettled: () => void) {
   const client = useClient();
   const { signOut } = useSession();

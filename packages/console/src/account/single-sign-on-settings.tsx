@@ -1,4 +1,3 @@
-/** How an admin configures single sign-on. */
 import { domain_record_label, domain_record_prefix, type SingleSignOn } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -12,7 +11,6 @@ import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
-/** Roles available at the first sign-in. */
 const defaultRoles = ["reviewer", "operator", "auditor", "agent"] as const;
 
 export function SingleSignOnSettings() {
@@ -39,14 +37,13 @@ export function SingleSignOnSettings() {
           onConfirm={() => remove.mutate()}
           onClose={() => setAsked(false)}
         >
-          <p>Sessions go on. People without a password set one by mail.</p>
+          <p>Sessions stay valid. People without a password set one by mail.</p>
         </Confirm>
       )}
     </section>
   );
 }
 
-/** Reads, saves and deletes the configuration. The query returns null if there is none. */
 function useConfiguration(onRemoved: () => void) {
   const { client } = useSession();
   const queries = useQueryClient();
@@ -95,7 +92,7 @@ function inputOf(form: FormData) {
   };
 }
 
-/** The redirect address for the provider, as the service will report it after single sign-on is saved. */
+/** The provider's redirect address, as the service reports it after saving. */
 const redirectAddress = (org_id: string) => `${location.origin}/sso/callback/${org_id}`;
 
 function Addresses({ known }: { readonly known: SingleSignOn | null }) {
@@ -128,8 +125,8 @@ function Addresses({ known }: { readonly known: SingleSignOn | null }) {
       </p>
       {known === null && (
         <p className="muted small">
-          The provider asks for it before it gives a client id. It begins as the address of this page does: open the
-          console at its public address.
+          Your provider needs this address before it gives you a client id. It begins with the address of this page, so
+          open the console at its public address.
         </p>
       )}
     </>
@@ -170,7 +167,7 @@ function SettingsForm({
           type="password"
           autoComplete="off"
           required={known === null}
-          hint={known === null ? "" : "Empty: as it is"}
+          hint={known === null ? "" : "Empty: unchanged"}
         />
         <TextField
           label="E-mail domains"

@@ -1,4 +1,3 @@
-/** Signs in through the organization's OpenID provider. */
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useSession } from "../api/session.tsx";
@@ -6,14 +5,14 @@ import { keepAddress } from "../browser/storage.ts";
 import { EmailField } from "../parts/forms/field.tsx";
 import { FormError } from "./outside.tsx";
 
-/** Goes to the provider. Refuses every address that is not http or https. */
+/** Refuses addresses that are not http or https. */
 function leaveFor(address: string): void {
   if (!/^https?:$/.test(new URL(address).protocol)) throw new Error("The provider has no web address.");
   keepAddress();
   location.assign(address);
 }
 
-/** Starts a sign-in at the provider: of the organization in the address, or of the one that has the e-mail domain. */
+/** Starts a sign-in for the organization in the address, or for the one that has the e-mail domain. */
 export function SingleSignOnForm({ org_id }: { readonly org_id: string | undefined }) {
   const { client } = useSession();
   const begin = useMutation({

@@ -1,4 +1,3 @@
-/** How an admin says whose tokens prove who an agent is. */
 import type { TokenIssuer, TokenIssuerInput } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -92,7 +91,7 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
   const toasts = useToasts();
   const remove = useMutation({
     mutationFn: () => client.removeTokenIssuer(issuer.issuer_id),
-    onSuccess: () => toasts.done("Issuer removed", "Its tokens prove nothing from the next decision on."),
+    onSuccess: () => toasts.done("Issuer removed", "From the next decision on, its tokens are not trusted."),
     onError: toasts.failed,
     onSettled: () => {
       onClose();
@@ -109,13 +108,13 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
       onClose={onClose}
     >
       <p>
-        Tokens of <Data text={nameOf(issuer)} /> prove nothing from the next decision on.
+        From the next decision on, tokens of <Data text={nameOf(issuer)} /> are not trusted.
       </p>
     </Confirm>
   );
 }
 
-/** The issuer as the form has it. Throws a SyntaxError if the pasted keys are not JSON. */
+/** Throws a SyntaxError if the pasted keys are not JSON. */
 function inputOf(form: FormData): TokenIssuerInput {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const keys = text("keys");
@@ -161,7 +160,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
             ]}
           />
           <TextField label="Issuer or trust domain" name="name" required />
-          <TextField label="Audience" hint="several: with spaces between them" name="audience" required />
+          <TextField label="Audience" hint="separate several with spaces" name="audience" required />
           <TextField label="Claim with the agent's id" hint="empty: act.sub, else sub" name="agent_claim" />
         </div>
         <TextArea

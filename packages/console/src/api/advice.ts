@@ -1,18 +1,16 @@
-/** Explains errors to a person, with advice. */
 import { ApiError, ConnectionError } from "@countersign/sdk";
 
-/** Shown in a toast, or in place of data that could not be loaded. */
+/** Shown in a toast, or in place of data. */
 export interface Advice {
   readonly title: string;
   readonly todo: string;
-  /** Finds the request in the service's log. */
   readonly request_id: string | null;
 }
 
 const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   invalid_request: ["The service does not accept this input", "Check what you entered and try again."],
   quota_exceeded: ["The plan's limit for this month is reached", "Nothing was stored. The page Usage shows the plan."],
-  review_queue_full: ["Too many actions wait for review", "Nothing was stored. Rule on some of them first."],
+  review_queue_full: ["Too many actions wait for review", "Nothing was stored. Decide some of them first."],
   missing_api_key: ["You are signed out", "Sign in again. Your text is still here."],
   invalid_api_key: [
     "This key is not valid",
@@ -38,7 +36,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "Write the reason as comment for people, then approve again. Or ask for one more person.",
   ],
   already_claimed: ["Another agent has claimed this action", "Do not repeat it. The decision shows the outcome."],
-  handed_on: ["Its approval went to an equal action", "Do not do it. The decision names the other action."],
+  handed_on: ["Its approval went to an equal action", "Do not execute it. The decision names the other action."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",
@@ -71,7 +69,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
 
 const no_passkeys_here = "There are no passkeys at this address";
 
-/** Advice by `details`, where they are more precise than the code. */
+/** Advice by `details`, which are more precise than the code. */
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   no_session: ["You are signed out", "Sign in again. Your text is still here."],
   before_turn: ["It is not your turn yet", ""],
@@ -95,7 +93,6 @@ const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>>
 
 const secondsText = (seconds: number) => (seconds > 3 ? `in ${seconds} seconds` : "in a few seconds");
 
-/** Returns advice for any thrown error. */
 export function adviceOn(error: unknown): Advice {
   if (error instanceof ConnectionError) {
     return {
@@ -116,7 +113,7 @@ export function adviceOn(error: unknown): Advice {
   if (error instanceof ApiError) {
     const closely = byDetail[String(error.details[0]?.["code"])];
     const wait = error.retry_after_seconds;
-    // Advice for unknown refusals. A refusal with a waiting time is not about the input.
+    // A refusal with a waiting time is not about the input.
     const any = wait === null ? "Check what you entered and try again." : "Try again in a few seconds.";
     const [title, todo] = closely ?? byCode[error.code] ?? [error.message, any];
     const details = error.details

@@ -1,4 +1,4 @@
-/** The caller of this tab: the owner of its key, or the person of the browser's session. */
+/** The caller of this tab: its key's owner, or the person of the session. */
 import type { CallerInfo } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,32 +9,28 @@ import { useToasts } from "../parts/toasts.tsx";
 import { adviceOn } from "./advice.ts";
 import { connect } from "./connection.ts";
 
-/** Returns a unique name of the caller. A page and its data belong to one caller. */
 export function callerName({ org_id, type, id }: CallerInfo): string {
   return `${org_id} ${type} ${id}`;
 }
 
-/**
- * The key of this tab; null: the browser's session. Every sign-in gets a new `n`, so that the next caller gets no
- * earlier answer.
- */
+/** `apiKey` null: the browser's session. Every sign-in gets a new `n`, so that callers share no answers. */
 interface Used {
   readonly apiKey: string | null;
   readonly n: number;
 }
 
-/** Finds the caller. `use` signs in with a key, or with the browser's session (null). */
+/** `use` signs in with a key, or with the browser's session (null). */
 export function useCaller() {
   const queries = useQueryClient();
   const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
   const { apiKey } = used;
-  /** The last caller of this tab; null: none, or this tab is changing the caller. */
+  /** The last caller; null: none, or the caller is changing. */
   const last = useRef<CallerInfo | null>(null);
   const askFor = useQuestion(last, setUsed);
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
-  // Other tabs report a change. If a report is lost, this tab asks when it gets the focus.
+  // Asks again on focus, because a report from another tab may be lost.
   const query = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
-  // A key belongs to this tab only, so changes of the session do not matter to it.
+  // A key belongs to this tab only, so changes of the session do not matter.
   useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
   const use = useCallback(
     async (next: string | null) => {
@@ -49,7 +45,7 @@ export function useCaller() {
   return { apiKey, query, last, use, lookAgain };
 }
 
-/** Returns the query for the caller; null if nobody is signed in. */
+/** The query returns null if nobody is signed in. */
 function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) => void) {
   const toasts = useToasts();
   const compare = useComparison(last);
@@ -63,7 +59,7 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 401)) throw error;
           if (apiKey !== null && !signal.aborted) {
-            // The key has ended. The tab continues with the browser's session, or someone signs in.
+            // The key has ended, so the browser's session is used.
             const { title, todo } = adviceOn(error);
             toasts.told(title, todo);
             keepKey(null);
@@ -81,7 +77,7 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
   );
 }
 
-/** Returns a function that drops the previous caller's data when the caller changes, and informs the new caller. */
+/** Returns a function that drops the previous caller's data when the caller changes, and informs the new one. */
 function useComparison(last: RefObject<CallerInfo | null>) {
   const queries = useQueryClient();
   const toasts = useToasts();

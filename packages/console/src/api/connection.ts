@@ -1,13 +1,9 @@
-/**
- * Connects to the service: the SDK's client with a fetch that caches answers by ETag in memory, so that an unchanged
- * queue costs no budget. It also notices whether the service is reachable.
- */
+/** Caches answers by ETag in memory, so that an unchanged queue costs no budget. */
 import { type Client, createClient } from "@countersign/sdk";
 import { useSyncExternalStore } from "react";
 import { learnTime } from "../browser/clock.ts";
 import { unansweredKeys } from "./unanswered-keys.ts";
 
-/** The connection, after the last request. */
 export type Connection = "up" | "down";
 
 let connection: Connection = "up";
@@ -19,7 +15,6 @@ function setConnection(next: Connection): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Returns whether the service answers. */
 export function useConnection(): Connection {
   return useSyncExternalStore(
     (watcher) => {
@@ -37,15 +32,15 @@ interface Remembered {
 
 const remembered_max = 60;
 
-/** With these statuses the service does not read the body, so they say nothing about an earlier, unanswered request. */
+/** The service does not read the body then, so an earlier, unanswered request may still have taken effect. */
 const refusedUnread = [401, 403, 429];
 
-/** Shared by all clients of this page: after a new sign-in, requests without an answer keep their keys. */
+/** Shared by all clients of this page, so that requests without an answer keep their keys after a new sign-in. */
 const keys = unansweredKeys();
 
 /**
- * Returns a fetch for one caller. Its cache and its writes belong to this caller only, even if another person signs in
- * in another tab. `onRefused` gets every 401 and 403.
+ * The cache and the writes belong to one caller only, even if another person signs in in another tab. `onRefused` gets
+ * every 401 and 403.
  */
 function callerFetch(name: string | null, onRefused: (refusal: Response) => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
@@ -91,7 +86,7 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
       // Later reads must not reuse earlier answers.
       return ask(url, init).finally(() => under_way.clear());
     }
-    // Two parts of a page that read the same at once, such as the queue and its count in the menu, share one request.
+    // Equal reads at the same time share one request.
     const asked = under_way.get(url) ?? ask(url, init);
     under_way.set(url, asked);
     const forget = () => void (under_way.get(url) === asked && under_way.delete(url));
@@ -101,8 +96,8 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
 }
 
 /**
- * Returns a client of the service that this page came from. `api_key` null: uses the browser's session or open mode.
- * `name` is then the caller: a user_id or `open_mode`; null if unknown.
+ * `api_key` null: uses the browser's session or open mode. `name` is then the caller: a user_id or `open_mode`; null if
+ * unknown.
  */
 export function connect(api_key: string | null, name: string | null, onRefused: (refusal: Response) => void): Client {
   return createClient({

@@ -3,13 +3,11 @@ import { useState } from "react";
 import { keepDraft, keptDraft } from "../browser/storage.ts";
 import { useSession } from "./session.tsx";
 
-/** Returns the storage name of this caller's draft, so that callers do not share drafts. */
 export function useDraftName(what: string): string {
   const { caller } = useSession();
   return `${caller?.org_id}.${caller?.id}.${what}`;
 }
 
-/** A text in progress, from `initial` on: the text, its changes, and its end (sent or dropped). */
 export function useDraft(
   what: string,
   initial = "",

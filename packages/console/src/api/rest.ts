@@ -9,7 +9,6 @@ export function secondsToRest(error: unknown): number | null {
   return Math.min(error.retry_after_seconds || 5, limits.rate_window_seconds);
 }
 
-/** A pause that the caller can end early. */
 export function createRest() {
   let wake = (): void => undefined;
   return {

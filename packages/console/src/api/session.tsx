@@ -1,4 +1,4 @@
-/** The user of the console: a person's session, a key typed into this tab, or open mode. */
+/** The user of the console: a person's session, a key in this tab, or open mode. */
 import { type CallerInfo, type Role, roleMeets } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { ApiError } from "@countersign/sdk";
@@ -10,28 +10,22 @@ import { useToasts } from "../parts/toasts.tsx";
 import { useCaller } from "./caller.ts";
 import { connect } from "./connection.ts";
 
-/** The session for all pages. */
 export interface Session {
-  /** Also works signed out, for calls without a caller (sign-up, login). */
+  /** Also for calls without a caller (sign-up, login). */
   readonly client: Client;
   /** Null: signed out. */
   readonly caller: CallerInfo | null;
-  /** The first request for the caller is running. */
   readonly opening: boolean;
-  /** Why the request for the caller failed; null: it did not fail. */
   readonly trouble: unknown;
   readonly hasKey: boolean;
-  /** The person's session in this tab has ended, but not by a sign-out in this tab. */
+  /** The person's session has ended, but not by a sign-out in this tab. */
   readonly ended: boolean;
-  /** Switches to this key. Throws the service's refusal, and then changes nothing. */
   signIn(api_key: string): Promise<void>;
-  /** Switches to the browser's session after a login by cookie, and forgets the tab's key. */
+  /** Switches to the browser's session and forgets the tab's key. */
   refresh(): Promise<void>;
-  /** Asks again who the caller is. */
   lookAgain(): Promise<void>;
   /**
-   * Ends this session, or all sessions of the person. Throws the service's refusal; the session may then still be
-   * valid, and drafts stay.
+   * Ends this session, or all of the person's. If the service refuses, drafts stay and the session may still be valid.
    */
   signOut(whose?: "this" | "all"): Promise<void>;
 }
@@ -45,11 +39,10 @@ async function asAnother(refusal: Response): Promise<ApiError | null> {
     if (error.details[0]?.["code"] !== "another_caller") return null;
     return new ApiError({ ...error, status: refusal.status, retry_after_seconds: null });
   } catch {
-    return null; // The body is not the service's answer. The sender of the request reports it.
+    return null; // Another program answered. The sender of the request reports it.
   }
 }
 
-/** Returns the handler for refusals of this caller's requests. */
 function useOnRefused(): (refusal: Response) => void {
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -66,7 +59,7 @@ function useOnRefused(): (refusal: Response) => void {
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const { apiKey, query: caller, last, use, lookAgain } = useCaller();
   const onRefused = useOnRefused();
-  // The client keeps its caller's name, so that the service refuses its requests after another caller gets the session.
+  // Keeps its caller's name, so that the service refuses its requests after another caller gets the session.
   const name = apiKey === null && caller.data ? (caller.data.id ?? caller.data.type) : null;
   const client = useMemo(() => connect(apiKey, name, onRefused), [apiKey, name, onRefused]);
   const session = useMemo<Session>(
@@ -106,24 +99,21 @@ export function useSession(): Session {
   return session;
 }
 
-/** Returns the client of the signed-in caller. */
 export function useClient(): Client {
   return useSession().client;
 }
 
-/** Returns whether the caller's role includes this one. The API decides; this only hides what it would refuse. */
+/** Hides what the API would refuse to a caller without this role. */
 export function useMay(least: Role): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, [least]);
 }
 
-/** Returns whether the caller may read what reviewers and auditors may. */
 export function useReads(): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
 }
 
-/** Returns whether the caller may submit intents. */
 export function useSubmits(): boolean {
   const { caller } = useSession();
   return caller !== null && caller.role !== "auditor";

@@ -1,4 +1,3 @@
-/** Repeated requests of the console after a missing answer. */
 import { expect, test, vi } from "vitest";
 import { unansweredKeys } from "./unanswered-keys.ts";
 

@@ -1,14 +1,12 @@
-/** How long an unanswered request keeps its key. */
 const unanswered_ms = 10 * 60_000;
 
 /**
- * Idempotency keys of requests without an answer. The service may have executed them, so the same request of the same
- * person must keep its key.
+ * Idempotency keys of requests without an answer. The same request of the same person must keep its key, because the
+ * service may have executed it.
  */
 export function unansweredKeys() {
   const kept = new Map<string, string>();
   return {
-    /** Returns the key for this request: that of its first attempt, or `key`. */
     keyOf(request: string, key: string): string {
       const before = kept.get(request);
       if (before !== undefined) return before;

@@ -1,24 +1,20 @@
-/** Keeps the keyboard focus, which screen readers follow. */
-
-/** Returns whether the focused element is gone. A screen reader would then begin at the top of the page. */
+/** Without a focused element, a screen reader would begin at the top of the page. */
 export function focusIsLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;
 }
 
-/** Places with a name that a screen reader can say. */
+/** Places with a name for screen readers. */
 const named_place = "dialog[open], article, section[aria-label], main";
 
-/** Milliseconds; longer than a page takes to move the focus itself. */
+/** Longer than a page takes to move the focus itself. */
 const settled_ms = 50;
 
 /**
- * While active: after the focused element disappears, moves the focus to the nearest remaining place around it. Returns
- * a function to stop.
+ * After the focused element disappears, moves the focus to the nearest remaining place around it. Returns a function to
+ * stop.
  */
 export function keepFocusIn(root: HTMLElement): () => void {
-  /**
-   * The focused element and its ancestors; for a dialog, followed by those of the element focused before the dialog.
-   */
+  /** The focused element and its ancestors; for a dialog, followed by those of the element focused before it. */
   let around: readonly Element[] = [];
   let before: readonly Element[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;

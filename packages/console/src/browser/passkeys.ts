@@ -1,4 +1,4 @@
-/** The browser's side of passkeys. Older browsers lack parts of it. */
+/** Older browsers lack parts of the interface. */
 
 interface Credentials {
   parseCreationOptionsFromJSON?(options: object): CredentialCreationOptions["publicKey"];
@@ -9,7 +9,6 @@ function credentials(): Credentials | undefined {
   return (globalThis as { readonly PublicKeyCredential?: Credentials }).PublicKeyCredential;
 }
 
-/** Returns whether this browser can create and use passkeys on this page. */
 export function knowsPasskeys(): boolean {
   const found = credentials();
   return found?.parseCreationOptionsFromJSON !== undefined && found.parseRequestOptionsFromJSON !== undefined;
@@ -19,7 +18,7 @@ interface Given {
   toJSON(): Record<string, unknown>;
 }
 
-/** Creates a passkey; returns the body for the service. Rejects if the person cancels. */
+/** Returns the body for the service. Rejects if the person cancels. */
 export async function makePasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseCreationOptionsFromJSON?.(options);
   const made = await navigator.credentials.create({ ...(publicKey === undefined ? {} : { publicKey }) });
@@ -27,7 +26,7 @@ export async function makePasskey(options: object): Promise<Record<string, unkno
   return (made as unknown as Given).toJSON();
 }
 
-/** Uses a passkey; returns the body for the service. Rejects if the person cancels. */
+/** Returns the body for the service. Rejects if the person cancels. */
 export async function showPasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseRequestOptionsFromJSON?.(options);
   const shown = await navigator.credentials.get({ ...(publicKey === undefined ? {} : { publicKey }) });

@@ -13,12 +13,10 @@ function attempt<T>(work: () => T, otherwise: T): T {
 
 const key_name = "countersign.api_key";
 
-/** The API key typed in this tab, or null. */
 export function keptKey(): string | null {
   return attempt(() => sessionStorage.getItem(key_name), null);
 }
 
-/** Keeps the key for this tab; null forgets it. */
 export function keepKey(api_key: string | null): void {
   attempt(() => {
     if (api_key === null) sessionStorage.removeItem(key_name);
@@ -27,15 +25,13 @@ export function keepKey(api_key: string | null): void {
 }
 
 const draft_prefix = "countersign.draft.";
-/** Limit of a draft, because a browser gives a tab about 5 MB. */
+/** A browser gives a tab about 5 MB. */
 const draft_chars_max = 200_000;
 
-/** Returns an unsent text, or null. */
 export function keptDraft(name: string): string | null {
   return attempt(() => sessionStorage.getItem(draft_prefix + name), null);
 }
 
-/** Keeps an unsent text for this tab; null forgets it. */
 export function keepDraft(name: string, text: string | null): void {
   attempt(() => {
     if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draft_prefix + name);
@@ -43,12 +39,10 @@ export function keepDraft(name: string, text: string | null): void {
   }, undefined);
 }
 
-/** Returns whether there is any unsent text. */
 export function hasDrafts(): boolean {
   return attempt(() => Object.keys(sessionStorage).some((name) => name.startsWith(draft_prefix)), false);
 }
 
-/** Forgets all unsent texts at sign-out. */
 export function forgetDrafts(): void {
   attempt(() => {
     for (const name of Object.keys(sessionStorage)) if (name.startsWith(draft_prefix)) sessionStorage.removeItem(name);
@@ -62,7 +56,7 @@ export function keepAddress(): void {
   attempt(() => sessionStorage.setItem(address_name, location.pathname + location.search), undefined);
 }
 
-/** Returns the kept address once; null: none, or the sign-in page itself. */
+/** Returns the kept address once; null: none, or the sign-in page. */
 export function takenAddress(): string | null {
   return attempt(() => {
     const kept = sessionStorage.getItem(address_name);
@@ -71,7 +65,6 @@ export function takenAddress(): string | null {
   }, null);
 }
 
-/** Returns a preference, such as theme or shortcuts. */
 export function preference(name: string): string | null {
   return attempt(() => localStorage.getItem(`countersign.${name}`), null);
 }

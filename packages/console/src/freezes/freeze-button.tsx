@@ -1,4 +1,3 @@
-/** A button that freezes or unfreezes an agent, a key or the organization, with its dialogs. */
 import { type Freeze, type FreezeMode, limits } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -74,7 +73,6 @@ function FreezeDialog({ target, onClose }: { readonly target: FreezeTarget; read
   );
 }
 
-/** Shows what the freeze would stop. */
 function Counts({ target: { kind, id } }: { readonly target: FreezeTarget }) {
   const client = useClient();
   const query = useQuery({

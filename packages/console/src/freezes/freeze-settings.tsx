@@ -1,4 +1,3 @@
-/** Lists freezes, switches the whole organization, and sets whether unfreezing takes two people. */
 import type { Freeze } from "@countersign/contract";
 import { OrganizationSwitch } from "../parts/organization-switch.tsx";
 import { Badge } from "../parts/records/badge.tsx";

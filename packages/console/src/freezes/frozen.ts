@@ -1,25 +1,22 @@
-/** Reads freezes for all places that show them. */
 import { type Freeze, type FreezeInput, type FreezeKind, foldName } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useReads } from "../api/session.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-/** A target of a freeze. */
 export interface FreezeTarget {
   readonly kind: FreezeKind;
   /** The agent_id or key_id; empty for the organization. */
   readonly id: string;
 }
 
-/** Reads the organization's freezes. */
 export function useFreezes() {
   const client = useClient();
   const reads = useReads();
   return useQuery({ queryKey: ["freezes"], queryFn: () => client.listFreezes(), enabled: reads });
 }
 
-/** Returns the freeze of this target itself, or undefined. */
+/** Returns the freeze of this target itself, not of its organization. */
 export function freezeOf(freezes: readonly Freeze[], { kind, id }: FreezeTarget): Freeze | undefined {
   return freezes.find((freeze) => {
     if (freeze.kind !== kind || kind === "organization") return freeze.kind === kind;
@@ -27,7 +24,6 @@ export function freezeOf(freezes: readonly Freeze[], { kind, id }: FreezeTarget)
   });
 }
 
-/** Names a target in a sentence. */
 export function targetName({ kind, id }: FreezeTarget): string {
   return kind === "organization" ? "the organization" : `the ${kind} ${id}`;
 }
@@ -42,7 +38,6 @@ function unfreeze(client: Client, { kind, id }: FreezeTarget, reason: string) {
   return kind === "key" ? client.unfreezeKey(id, { reason }) : client.unfreezeOrganization({ reason });
 }
 
-/** Freezes and unfreezes one target. */
 export function useFreezing(target: FreezeTarget, onDone: () => void) {
   const client = useClient();
   const queries = useQueryClient();

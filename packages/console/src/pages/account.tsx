@@ -10,7 +10,7 @@ import { EmailField, TextField } from "../parts/forms/field.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 
-/** Reads the token of a mailed link once, and removes it from the address and the tab's history. */
+/** Reads the token of a mailed link once, and removes it from the address and the history. */
 function useToken(): string {
   const { search, pathname } = useLocation();
   const navigate = useNavigate();
@@ -19,7 +19,7 @@ function useToken(): string {
   return token;
 }
 
-/** The token is read once, so a reload needs the link of the mail again. */
+/** A reload needs the link of the mail again. */
 function OpenAgain() {
   return <p className="small muted">To continue, open the link in the mail again: this page does not keep it.</p>;
 }
@@ -101,8 +101,8 @@ export function SignupPage() {
 }
 
 /**
- * Asks for the sign-up's password before it uses the link. Someone else may have signed up with this address, and mail
- * scanners follow links.
+ * Asks for the sign-up's password before it uses the link, because someone else may have signed up with this address,
+ * and mail scanners follow links.
  */
 export function VerifyEmailPage() {
   const { client } = useSession();
@@ -234,7 +234,7 @@ export function ResetPasswordPage() {
 function ResetPasskeys({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
   return (
     <>
-      <p>These passkeys sign in without the password. Remove them if one may not be yours.</p>
+      <p>These passkeys sign in without the password. Remove them if you do not recognize one.</p>
       <ul className="small">
         {passkeys.map(({ passkey_id, name, created_at }) => (
           <li key={passkey_id}>
@@ -285,7 +285,7 @@ export function InvitationPage() {
   );
 }
 
-/** Target of the mails' own link, and of the one in their header if the mail program does not call the API. */
+/** Target of the mails' own link, and of the link in their header for mail programs that do not call the API. */
 export function UnsubscribePage() {
   const { client } = useSession();
   const token = useToken();
@@ -294,14 +294,16 @@ export function UnsubscribePage() {
     <Outside title="Notification mails">
       <section className="card stack">
         {stop.isSuccess ? (
-          <p role="status">You get no more mails about waiting actions. Settings switch them on again.</p>
+          <p role="status">
+            You get no more mails about waiting actions. You can switch them on again in the settings.
+          </p>
         ) : (
           <>
             <p>Stop mails about actions that wait for your review?</p>
             <FormError error={stop.error} />
             {stop.isError && (
               <p className="small muted">
-                {"Signed in, you stop them in the "}
+                {"If you are signed in, you can stop them in the "}
                 <Link to="/settings">settings</Link>.
               </p>
             )}

@@ -1,4 +1,3 @@
-/** One agent: who answers for it, what it did, its keys, its open reviews, and what stops it. */
 import type { AgentDetails } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";

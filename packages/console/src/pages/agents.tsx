@@ -1,4 +1,3 @@
-/** The register of agents: those that acted, and those that people registered. */
 import { limits, type RegisteredAgent } from "@countersign/contract";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -81,7 +80,6 @@ function Rows({ rows }: { readonly rows: readonly RegisteredAgent[] }) {
   );
 }
 
-/** Whether something stops the agent's actions. */
 export function StatusBadge({ agent: { status } }: { readonly agent: Pick<RegisteredAgent, "status"> }) {
   return <Badge text={status} tone={status === "frozen" ? "block" : "approve"} />;
 }

@@ -1,4 +1,3 @@
-/** Shows how other rules would have decided recorded actions. */
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { BacktestForm } from "./backtest/backtest-form.tsx";

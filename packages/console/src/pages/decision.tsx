@@ -110,7 +110,7 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
   );
 }
 
-/** The agents above the acting one, whose rules counted too. */
+/** The agents above the acting one, whose rules counted, too. */
 function Above({ ancestors }: { readonly ancestors: NonNullable<IntentAnswer["ancestors"]> }) {
   if (ancestors.length === 0) return null;
   return (
@@ -188,7 +188,6 @@ const executionWords: Readonly<Record<Execution["status"], string | null>> = {
   revoked: "not carried out: its approval was revoked",
 };
 
-/** Shows the outcome of the action. */
 function ExecutionNote({ decision: { execution } }: { readonly decision: Decision }) {
   const words = execution === undefined ? null : executionWords[execution.status];
   if (words === null || execution?.at == null) return null;

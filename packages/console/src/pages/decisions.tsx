@@ -1,4 +1,3 @@
-/** The list of decisions, with filters. */
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSubmits } from "../api/session.tsx";
@@ -41,7 +40,7 @@ export function DecisionsPage() {
   );
 }
 
-/** Returns the API query for the filters. Ignores invalid times. */
+/** Ignores invalid times. */
 function queryOf(filters: DecisionFilters) {
   const from = asTime(filters.from);
   const to = asTime(filters.to);

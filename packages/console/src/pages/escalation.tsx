@@ -1,4 +1,3 @@
-/** One escalation on its own page, for links in mails. */
 import { Link, useParams } from "@tanstack/react-router";
 import { PageHead } from "../parts/page-head.tsx";
 import { EscalationDetail } from "../review/escalation-detail.tsx";

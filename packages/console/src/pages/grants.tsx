@@ -1,4 +1,3 @@
-/** Grants: similar actions that a person allowed in advance. */
 import type { Grant } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -42,7 +41,7 @@ export function GrantsPage() {
     <>
       <PageHead
         title="Grants"
-        about="Actions that a person allowed in advance: similar to a held one, a limited number of times, until a time."
+        about="Similar actions that a person allowed in advance, a limited number of times and until an expiry time."
       />
       <section className="card" aria-label="Grants">
         <Paged
@@ -107,7 +106,7 @@ function GrantTable({
             <Data text={row.summary} chars_max={300} />
             <div className="small">
               <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
-                made from this action
+                created from this action
               </Link>
             </div>
           </td>

@@ -1,4 +1,3 @@
-/** The organization's membranes, live or in shadow. */
 import type { Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../api/session.tsx";

@@ -1,4 +1,3 @@
-/** The page for unknown addresses. */
 import { Link } from "@tanstack/react-router";
 import { PageHead } from "../parts/page-head.tsx";
 

@@ -1,4 +1,3 @@
-/** Overrides: blocked actions that a person approved. */
 import type { Override } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

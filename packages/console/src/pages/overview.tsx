@@ -1,4 +1,3 @@
-/** The overview: counts, charts and limits of a time span. */
 import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -81,7 +80,6 @@ function Counts() {
   );
 }
 
-/** Live rules without any remaining reviewer. */
 function NobodyCanDecide({ rules }: { readonly rules: Overview["nobody_can_decide"] }) {
   if (rules.length === 0) return null;
   return (

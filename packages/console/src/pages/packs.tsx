@@ -1,4 +1,3 @@
-/** The ready-made rules, with their legal sources. */
 import type { Pack } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { TextField } from "../parts/forms/field.tsx";

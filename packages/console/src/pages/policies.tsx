@@ -1,4 +1,3 @@
-/** The organization's own rules. */
 import type { Policy } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useMay } from "../api/session.tsx";

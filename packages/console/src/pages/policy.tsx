@@ -1,4 +1,3 @@
-/** One policy: its text, checked during editing; its versions; and its active version. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";

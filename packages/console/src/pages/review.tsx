@@ -1,4 +1,3 @@
-/** The review queue. */
 import type { Escalation } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../api/session.tsx";

@@ -1,4 +1,3 @@
-/** The timeline of one run: all actions of a session, the oldest first. */
 import type { IntentListItem } from "@countersign/contract";
 import { Link, useLocation } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
@@ -57,7 +56,6 @@ function Actions({ session_id, at_ms }: { readonly session_id: string; readonly 
   );
 }
 
-/** Returns the outcome of an action in words. */
 function outcomeText({ status, outcome, execution }: IntentListItem): string {
   if (status === "pending") return "waits for review";
   const done = execution === undefined ? "" : `, ${execution.status.replace("_", " ")}`;

@@ -1,4 +1,3 @@
-/** The sign-in page. */
 import type { Session } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
@@ -11,7 +10,6 @@ import { knowsPasskeys, showPasskey } from "../browser/passkeys.ts";
 import { takenAddress } from "../browser/storage.ts";
 import { EmailField, TextField } from "../parts/forms/field.tsx";
 
-/** Signs in with an API key, which stays in this tab. */
 function KeyForm() {
   const { signIn } = useSession();
   const [key, setKey] = useState("");
@@ -45,13 +43,12 @@ function KeyForm() {
   );
 }
 
-/** Asks for the second factor of a login. */
 function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly onAgain: () => void }) {
   const { client } = useSession();
   const verify = useMutation({
     mutationFn: (code: string) => client.verifyMfa(code),
     onSuccess: onDone,
-    // Another tab of this browser completed the login: the person is signed in.
+    // Another tab completed the login: the person is signed in.
     onError: (error) => {
       if (error instanceof ApiError && error.code === "state_conflict") onDone();
     },
@@ -146,7 +143,6 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
   );
 }
 
-/** The return page of the organization's provider. */
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
   const { history } = useRouter();

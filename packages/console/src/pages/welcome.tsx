@@ -1,4 +1,3 @@
-/** First run: an organization, its first key, a working snippet, and a first decision. */
 import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
@@ -138,7 +137,7 @@ function submitTest(client: Client): Promise<SubmitAnswer> {
   });
 }
 
-/** An admin key does not submit. It creates a bound key for a day, which is revoked after the test. */
+/** Admin keys should not submit. Creates a bound key for a day and revokes it after the test. */
 async function withAgentKey<T>(admin: Client, work: (agent: Client) => Promise<T>): Promise<T> {
   const bindings = { agent_ids: [test_agent_id], forbid_shadow: true };
   const key = await admin.createApiKey({ name: "test intent", role: "agent", expires_in_days: 1, bindings });

@@ -1,4 +1,4 @@
-/** Charts as plain SVG in the page's colours, without a library. A label gives the numbers to screen readers. */
+/** Charts as plain SVG. A label gives the numbers to screen readers. */
 import type { Overview, Verdict } from "@countersign/contract";
 import { useEffect, useRef, useState } from "react";
 import { VerdictBadge, verdictWord } from "./records/badge.tsx";
@@ -23,7 +23,7 @@ function useWidth() {
   return { ref, width };
 }
 
-/** Returns the end of an axis for this value: the next round number. */
+/** Returns the next round number, as the end of an axis. */
 export function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
@@ -48,7 +48,6 @@ function Axis({ max, width }: { readonly max: number; readonly width: number }) 
 
 type Counts = Record<Verdict, number>;
 
-/** Returns the counts of an overview, one entry for each interval. */
 function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
   const from_ms = Date.parse(from);
   const bucket_ms = bucket_seconds * 1000;
@@ -61,7 +60,6 @@ function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
   return slots;
 }
 
-/** Decisions over time, stacked by verdict. */
 export function DecisionsChart({ overview }: { readonly overview: Overview }) {
   const { ref, width } = useWidth();
   const slots = slotsOf(overview);
@@ -121,7 +119,6 @@ export function DecisionsChart({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** The bar of one interval: stacked rectangles, one for each verdict. */
 function Stack({
   counts,
   x,
@@ -156,7 +153,6 @@ function Stack({
   });
 }
 
-/** Number of decisions by risk. */
 export function RiskChart({ risk }: { readonly risk: readonly number[] }) {
   const { ref, width } = useWidth();
   const max = niceMax(Math.max(1, ...risk));
@@ -193,7 +189,6 @@ export function RiskChart({ risk }: { readonly risk: readonly number[] }) {
   );
 }
 
-/** Names with a bar each. */
 export function HorizontalBars({
   rows,
 }: {

@@ -1,4 +1,3 @@
-/** One number with its name and a note. */
 import type { ReactNode } from "react";
 
 export function Figure({

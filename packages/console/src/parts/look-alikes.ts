@@ -1,16 +1,15 @@
 /**
- * Finds look-alikes: words that mix scripts, and unexpected letters that look Latin. A text in Greek, Cyrillic or
- * Japanese with Latin words has none.
+ * Finds look-alikes: words that mix scripts, and unexpected letters that look Latin. A Greek, Cyrillic or Japanese text
+ * with Latin words has none.
  */
 import { looksLatin } from "./latin-look-alikes.ts";
 
-/** A look-alike part of a text. `end` is not included. */
+/** `end` is not included. */
 export interface LookAlike {
   readonly start: number;
   readonly end: number;
-  /** A name for people. */
   readonly name: string;
-  /** True: a letter that looks Latin. False: a word that mixes scripts, without such letters. */
+  /** False: a word that mixes scripts, without letters that look Latin. */
   readonly is_letter: boolean;
 }
 
@@ -18,8 +17,8 @@ export interface LookAlike {
 const wordOrEscape = /\\(?:u[0-9a-f]{4}|.)|[\p{L}\p{M}\p{N}]+/giu;
 
 /**
- * Scripts allowed in one word with Latin letters (UTS 39, moderately restrictive). Armenian is left out, because its
- * letters look Latin.
+ * Scripts allowed in one word with Latin letters (UTS 39, moderately restrictive). Without Armenian, whose letters look
+ * Latin.
  */
 const mixable = [
   ...["Arabic", "Bengali", "Bopomofo", "Devanagari", "Ethiopic", "Georgian", "Gujarati", "Gurmukhi", "Han", "Hangul"],
@@ -37,12 +36,10 @@ const scripts = ["Greek", "Cyrillic", "Armenian", "Cherokee", "Coptic", "Lisu", 
   (name) => [name, new RegExp(`\\p{Script=${name}}`, "u")] as const,
 );
 
-/** Returns the name of a foreign letter's script. */
 function scriptOf(letter: string): string {
   return scripts.find(([, has]) => has.test(letter))?.[0] ?? "foreign";
 }
 
-/** A word and its foreign letters. */
 interface Word {
   readonly start: number;
   readonly text: string;
@@ -50,7 +47,6 @@ interface Word {
   readonly scripts: ReadonlySet<string>;
 }
 
-/** Returns the look-alikes of a text, in order. */
 export function lookAlikesIn(text: string): LookAlike[] {
   if (!/[^\p{ASCII}]/u.test(text)) return [];
   const words = [...text.matchAll(wordOrEscape)].flatMap(({ 0: found, index }) =>
@@ -84,8 +80,8 @@ function isJoinedToLatin(text: string, { start, text: { length } }: Word): boole
 const isForeignLookAlike = (char: string): boolean => foreign.test(char) && looksLatin.test(char);
 
 /**
- * Returns the look-alike letters of a word that mixes scripts, or else the word. Latin names with Greek signs (Δt) are
- * common.
+ * Returns the look-alike letters of a word that mixes scripts, otherwise the word. Latin names with Greek signs (Δt)
+ * are common.
  */
 function mixedWord(word: Word): LookAlike[] {
   const letters = lettersOf(word, isForeignLookAlike);

@@ -1,4 +1,3 @@
-/** Facts that rules asked for and nobody supplied, with advice. */
 import type { Overview } from "@countersign/contract";
 import { HorizontalBars } from "./charts.tsx";
 import { Data } from "./tables/data.tsx";

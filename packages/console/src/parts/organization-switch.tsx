@@ -1,4 +1,3 @@
-/** A check box for an organization setting, for admins. */
 import type { OrganizationChange, OrganizationSettings } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useMay } from "../api/session.tsx";
@@ -13,7 +12,6 @@ export function OrganizationSwitch({
 }: {
   readonly label: string;
   readonly isOn: (settings: OrganizationSettings) => boolean;
-  /** Returns the settings change for on or off. */
   readonly change: (on: boolean) => OrganizationChange;
   readonly onChanged?: () => void;
 }) {

@@ -1,4 +1,3 @@
-/** The service's packs, read once for all their users. */
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
 

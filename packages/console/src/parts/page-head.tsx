@@ -1,4 +1,3 @@
-/** The top of a page: its name, its purpose, its actions. */
 import { type ReactNode, useEffect } from "react";
 import { Data } from "./tables/data.tsx";
 import { visibleText } from "./visible-text.ts";

@@ -1,8 +1,7 @@
-/** How close an organization is to its plan's limit. */
 import type { Usage } from "@countersign/contract";
 import { Meter } from "./records/decision-parts.tsx";
 
-/** Share of the limit from which people are warned, early enough to ask for more. */
+/** People are warned from this share of the limit on. */
 const near_share = 0.9;
 
 type Standing = "roomy" | "near" | "reached";
@@ -15,7 +14,7 @@ function standingOf({ used_actions, hard_limit }: Usage): Standing {
 
 const number = (count: number) => count.toLocaleString("en");
 
-/** A bar up to the limit, and advice from 90 % on. Nothing on an unlimited plan. */
+/** Shows nothing on an unlimited plan. */
 export function QuotaMeter({ usage }: { readonly usage: Usage }) {
   const { used_actions, hard_limit } = usage;
   if (hard_limit === null) return null;

@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Data } from "./tables/data.tsx";
 
-/** Returns all membranes. With large catalogues, a page is shorter than requested. */
+/** With large catalogues, a page is shorter than requested. */
 async function allMembranes(client: Client): Promise<readonly Membrane[]> {
   const membranes: Membrane[] = [];
   for await (const page of pagesOf((place) => client.listMembranes({ limit: 200, ...place })))

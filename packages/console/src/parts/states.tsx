@@ -1,4 +1,3 @@
-/** Shown in place of data that is loading, absent or failed. */
 import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -41,7 +40,6 @@ export function Failed({ error, retry }: { readonly error: unknown; readonly ret
   );
 }
 
-/** Shows loading, failure, or the data. */
 export function Loaded<T>({
   query,
   what,

@@ -1,4 +1,4 @@
-/** Actions that agents asked for and no rule names. The rules may use another word for them. */
+/** Actions that no rule names. The rules may use another word for them. */
 import { type Coverage, foldName, type Membrane, unclassified_action_type } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,10 +9,9 @@ import { Loaded } from "./states.tsx";
 import { Data } from "./tables/data.tsx";
 import { ListTable } from "./tables/list-table.tsx";
 
-/** At most this many are listed; the API returns more. */
 const shown_max = 20;
 
-/** Shows the last 31 days, under the membrane's card. Reads them when they are on the screen. */
+/** Shows the last 31 days. Reads them when they are on the screen. */
 export function Uncovered({ membrane }: { readonly membrane: Membrane }) {
   const { membrane_id } = membrane;
   const client = useClient();

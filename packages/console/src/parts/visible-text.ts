@@ -6,18 +6,17 @@
 import { hiddenCharacter, jsonEscapeOf } from "@countersign/contract";
 import { lookAlikesIn } from "./look-alikes.ts";
 
-/** A part of a text: shown unchanged, or marked, mostly as an escape, with the name of its character. */
 export interface TextPart {
   readonly text: string;
-  /** Null: plain text. */
+  /** The name of the marked character; null: plain text. */
   readonly hides: string | null;
 }
 
-/** The one selector that shows: it gives a sign the look of an emoji, and a digit that of a key. */
+/** The only visible selector: gives a sign the look of an emoji, and a digit that of a key. */
 const emojiStyle = /(?<=(?![\p{Emoji_Presentation}\p{ASCII}])\p{Emoji})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)/uy;
 
 const names: Readonly<Record<string, string>> = {
-  " ": "space, in a text of nothing else",
+  " ": "space, in a text of only spaces",
   "\u001b": "escape: begins a terminal command",
   "\u0000": "null character",
   "\u00ad": "soft hyphen",
@@ -40,7 +39,6 @@ const names: Readonly<Record<string, string>> = {
   "\ufeff": "zero-width no-break space",
 };
 
-/** Returns the escape of a character. */
 function escapeOf(char: string): string {
   const code = char.codePointAt(0) ?? 0;
   if (code === 9) return "\\t";
@@ -73,11 +71,10 @@ export function editableJson(value: unknown): string {
     .join("");
 }
 
-/** Returns the parts of a text. `lines` keeps line breaks and tabs. */
+/** `lines` keeps line breaks and tabs. */
 export function textParts(text: string, lines: boolean, written: (char: string) => string = escapeOf): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
-  /** The mark of the plain text so far. */
   let mark: string | null = null;
   const flush = () => {
     if (plain !== "") parts.push({ text: plain, hides: mark });

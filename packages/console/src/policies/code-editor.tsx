@@ -1,6 +1,6 @@
 /**
- * The text editor of policies. It is in a shadow root, because there the editor uses constructed style sheets, which
- * the content security policy allows. In the document it would add a style element, which the policy forbids.
+ * The text editor of policies, in a shadow root: there the editor uses constructed style sheets, which the content
+ * security policy allows. In the document it would add a style element, which the policy forbids.
  */
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -46,10 +46,7 @@ const theme = EditorView.theme({
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
 });
 
-/**
- * Shows invisible and reordering characters as escapes, so that readers see what the rule compares. The text does not
- * change.
- */
+/** Shows invisible and reordering characters as escapes. The text does not change. */
 const escapes = highlightSpecialChars({
   addSpecialChars: new RegExp(`(?!\\t)(?:${hiddenCharacter.source})`, "gu"),
   render(code) {
@@ -67,7 +64,7 @@ const language = new Compartment();
 const highlighted: Extension = yaml();
 const plain: Extension = [];
 
-/** Switches to plain text in the same change that makes the document too deep, before the parser sees it. */
+/** Switches to plain text in the change that makes the document too deep, before the parser sees it. */
 const leaveLanguage = EditorState.transactionExtender.of(({ docChanged, newDoc, startState }) =>
   docChanged && language.get(startState) === highlighted && nestsTooDeep(newDoc.toString())
     ? { effects: language.reconfigure(plain) }
@@ -80,7 +77,6 @@ const returnToLanguage = EditorView.updateListener.of(({ docChanged, state, view
     view.dispatch({ effects: language.reconfigure(highlighted) });
 });
 
-/** CodeMirror's name of each kind. */
 const iconOf = {
   variable: "variable",
   fact: "property",
@@ -89,7 +85,6 @@ const iconOf = {
   value: "enum",
 } as const;
 
-/** Completes fields, functions and action words at the cursor. */
 function complete(context: CompletionContext) {
   const before = context.matchBefore(/[A-Za-z_][\w.]*/);
   if (before === null && !context.explicit) return null;
@@ -191,7 +186,7 @@ function extensionsFor(doc: string, label: string): Extension {
   ];
 }
 
-/** Returns the marks inside the displayed text, which may be shorter than the checked one. */
+/** The displayed text may be shorter than the checked one. */
 function diagnosticsOf(marks: readonly Mark[], { doc }: EditorState): Diagnostic[] {
   return marks.map(({ from, to, message, severity }) => ({
     from: Math.min(from, doc.length),

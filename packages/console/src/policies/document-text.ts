@@ -64,12 +64,11 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, ordered(each)]));
 }
 
-/** Returns a document as text. Does not fold long lines, so that expressions stay as written. */
+/** Does not fold long lines, so that expressions stay as written. */
 export function textOf(document: unknown): string {
   return stringify(ordered(document), { lineWidth: 0 });
 }
 
-/** A range of the text to underline. */
 export interface Mark {
   readonly from: number;
   readonly to: number;
@@ -80,7 +79,7 @@ export interface Mark {
 
 const mistake = (from: number, to: number, message: string): Mark => ({ from, to, message, severity: "error" });
 
-/** The parsed text: a document, or marks if it is not valid YAML. */
+/** A document, or marks if the text is not valid YAML. */
 export type Read =
   | {
       readonly policy: Record<string, unknown>;
@@ -89,15 +88,13 @@ export type Read =
     }
   | { readonly marks: readonly Mark[] };
 
-/** At most this many marks are shown. */
 const marks_max = 50;
 
-/** Limit of simultaneously open brackets. */
 const depth_max = 500;
-/** Lists in lists on one line, or a line indented as deep as that many levels of one space. */
+/** Lists in lists on one line, or a line indented by 500 spaces. */
 const blocksTooDeep = /^(?: *[-?:] ){500}|^ {500}/m;
 
-/** Reads the text. In the API, `tests` is beside the policy. */
+/** In the API, `tests` is beside the policy. */
 export function readText(text: string): Read {
   // Parsing megabytes of YAML would block the page, and the service refuses them.
   if (text.length > limits.body_bytes_max)
@@ -134,7 +131,7 @@ function readYaml(text: string): Read {
   try {
     value = parsed.toJS({ maxAliasCount: 20 });
   } catch (error) {
-    // An alias without an anchor (`*.transfer` without quotes is one), or one that would expand a short text
+    // An alias without an anchor (such as `*.transfer` without quotes), or one that would expand a short text
     // enormously.
     const at = /\*(\S+)/.exec(text)?.index ?? 0;
     return {
@@ -169,7 +166,7 @@ const partsOf = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Returns the places of the API's diagnostics in the text. `sent` is the text they belong to. */
+/** Returns the places of the API's diagnostics in `text`. They belong to `sent`. */
 export function marksOf(
   text: string,
   sent: unknown,
@@ -247,7 +244,6 @@ function placeInScalar(source: string, type: string, value: string, offset: numb
   return Math.min(start + indent + (before.at(-1)?.length ?? 0), source.length - 1);
 }
 
-/** Initial text of a new policy. */
 export const starter = `apiVersion: countersign/v1
 kind: Policy
 metadata:

@@ -1,7 +1,7 @@
 import { limits, type Policy } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 
-/** Returns the document of the live version; null if no version is live. */
+/** Returns null if no version is live. */
 export async function documentInForce(client: Client, policy_id: string): Promise<Policy["document"] | null> {
   const { status, version, active_version, document } = await client.getPolicy(policy_id);
   if (status !== "live") return null;

@@ -1,4 +1,3 @@
-/** The versions of a policy, with their changes. */
 import type { Policy } from "@countersign/contract";
 import { useState } from "react";
 import { useClient } from "../api/session.tsx";

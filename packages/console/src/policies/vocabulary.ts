@@ -2,7 +2,6 @@
 import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { documentFields } from "./document-text.ts";
 
-/** One completion. */
 export interface Word {
   readonly label: string;
   readonly kind: "variable" | "fact" | "function" | "field" | "value";
@@ -30,7 +29,6 @@ const members: ReadonlyMap<string, readonly string[]> = new Map([
   ["impact", ["reversible", "financial_exposure_usd", "audience_size", "regulatory_domains"]],
 ]);
 
-/** The domain functions with their parameters. */
 const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["documented", "(x) evidence is given"],
   ["tls", "(x) TLS version as a number; junk is 0"],
@@ -60,7 +58,6 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["known", "(x) neither missing nor stale"],
 ];
 
-/** Common functions of CEL. */
 const celFunctions: readonly (readonly [string, string])[] = [
   ["has", "(x.y) the field is there"],
   ["size", "(x) length"],

@@ -1,4 +1,3 @@
-/** A grant from a held action: which similar actions may pass in future without a review. */
 import { type Decision, type IntentAnswer, limits } from "@countersign/contract";
 import { useMutation, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -45,7 +44,7 @@ export function AllowSimilar({ decision, intent }: Shown) {
 function usePermitted({ reasons }: Decision, wanted: boolean): GrantLimits | null {
   const client = useClient();
   const holding = reasons.filter(({ effect }) => effect === "escalate");
-  // The rules of packs permit no grants, and have no document of their own.
+  // The rules of packs permit no grants, and have no document.
   const own = holding.flatMap((reason) => (reason.policy_id === null || isOfPack(reason) ? [] : [reason.policy_id]));
   const usable = wanted && holding.length > 0 && own.length === holding.length;
   const policies = useQueries({
@@ -67,7 +66,7 @@ function usePermitted({ reasons }: Decision, wanted: boolean): GrantLimits | nul
   };
 }
 
-/** The fields of the form as text. `most`: the bound of each parameter by its path; empty: the parameter is free. */
+/** The form as text. `most`: the bound of each parameter by its path; empty: the parameter is free. */
 interface Draft {
   readonly times: string;
   readonly hours: string;
@@ -101,7 +100,7 @@ function GrantDialog({
       >
         <p>
           {`The agent ${agent.id} may run ${action.verb} on ${target ?? "any target"} without a review, within the limits below. ` +
-            "Every parameter without a limit is free. A grant does not decide the present action."}
+            "Every parameter without a limit is free. The grant does not decide the current action."}
         </p>
         <LimitFields draft={draft} permitted={permitted} onChange={(change) => setDraft({ ...draft, ...change })} />
         {act.error !== null && <Failed error={act.error} />}
@@ -188,7 +187,7 @@ function LimitFields({
   );
 }
 
-/** Returns the numbers at the top of payload.content that a grant can limit, with their JSON Pointers. */
+/** Returns the top-level numbers of payload.content, which a grant can limit, with their JSON Pointers. */
 function numbersOf({ payload }: Intent): readonly (readonly [path: string, value: number])[] {
   return Object.entries(payload?.content ?? {})
     .flatMap(([name, value]) =>

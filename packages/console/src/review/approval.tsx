@@ -1,4 +1,4 @@
-/** The approval behind a decision: its expiry, and a button to revoke it before an agent claims it. */
+/** The approval behind a decision, with a button to revoke it before an agent claims it. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,7 +9,6 @@ import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-/** Returns whether the action is unclaimed, so that its approval can still be used. */
 const isOpen = ({ execution }: Decision) => execution?.status === "none" || execution?.status === "skipped";
 
 export function ApprovalNote({ decision }: { readonly decision: Decision }) {

@@ -1,4 +1,3 @@
-/** One case in short: its action, the reviewers' changes, and its result. */
 import type { Escalation } from "@countersign/contract";
 import { useSession } from "../api/session.tsx";
 import { atPointer } from "../parts/records/json-lines.ts";
@@ -8,7 +7,6 @@ import { Who } from "../parts/records/who.tsx";
 import { Data, Given } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 
-/** The agent, the deed and the target. */
 export function CaseLine({ escalation: { agent_id, action } }: { readonly escalation: Escalation }) {
   return (
     <>
@@ -19,10 +17,8 @@ export function CaseLine({ escalation: { agent_id, action } }: { readonly escala
   );
 }
 
-/** A reviewer's changes of an action. */
 export type Changes = NonNullable<Escalation["votes"][number]["modifications"]>;
 
-/** The changes, each with its place in `content`. */
 export function ChangesOf({ changes, content }: { readonly changes: Changes; readonly content: unknown }) {
   const before = changes.flatMap(({ op, path }) => (op === "add" ? [] : [[path, atPointer(content, path)]]));
   const after = changes.flatMap(({ op, path, value }) => (op === "remove" ? [] : [[path, value]]));
@@ -35,7 +31,7 @@ const outcomes = { approve: "approved", approve_modified: "approved with changes
 const ends = {
   decided: "Decided by ",
   cancelled: "The review was cancelled by ",
-  timed_out: "Nobody ruled in time.",
+  timed_out: "Nobody decided in time.",
 } as const;
 
 /**

@@ -1,4 +1,3 @@
-/** The parameters of an action as text for a reviewer to edit, and the parsed result. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMemo, useRef } from "react";
 import { TextArea } from "../parts/forms/field.tsx";
@@ -10,12 +9,11 @@ import { fillIn } from "./fill-in.ts";
 /** Changes with which policies would have approved; null: none are known. */
 export type Offered = Decision["would_approve_if"];
 
-/** The result of the edited text: a patch (empty if nothing changed) with its result, or a problem. */
+/** A patch (empty if nothing changed) with its result, or a problem. */
 export type Edited =
   | { readonly steps: readonly PatchStep[]; readonly document: Readonly<Record<string, unknown>> }
   | { readonly problem: string };
 
-/** Reads the edited text. */
 export function readEdited(content: unknown, text: string): Edited {
   if (text.length > limits.body_bytes_max)
     return { problem: "This is more than 1 MB. The service does not accept it." };
@@ -34,8 +32,8 @@ export function readEdited(content: unknown, text: string): Edited {
 const namesAndBrackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
 
 /**
- * Returns why the service refuses a JSON text that `JSON.parse` accepts; null: it does not. `JSON.parse` silently keeps
- * the last of two equal names, and thousands of levels would crash the page.
+ * Returns why the service refuses a JSON text that `JSON.parse` accepts, or null. `JSON.parse` silently keeps the last
+ * of two equal names, and thousands of levels would crash the page.
  */
 function problemOf(json: string): string | null {
   const open: Set<string>[] = [];
@@ -53,15 +51,15 @@ function problemOf(json: string): string | null {
   return null;
 }
 
-/** Returns why it cannot be sent; null: it can. */
+/** Returns null if the changes can be sent. */
 export function whyUnready(edited: Edited): string | null {
   if ("problem" in edited) return edited.problem;
   return edited.steps.length === 0 ? "The parameters are unchanged." : null;
 }
 
 /**
- * Returns the parameters that policies would approve; null if no change of parameters achieves this, or they already
- * have it.
+ * Returns the parameters that policies would approve; null if no change of parameters achieves this, or nothing is to
+ * change.
  */
 function whatToFillIn(edited: Edited, offered: Offered): unknown {
   if ("problem" in edited || offered === null) return null;

@@ -1,4 +1,3 @@
-/** Data of the review pages. */
 import type { Escalation, IntentRecord } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
@@ -6,12 +5,11 @@ import { shownAnswer, shownIntent } from "../parts/records/shown.ts";
 import { asked, whatDiffers } from "./what-differs.ts";
 
 /**
- * Milliseconds between two reads of an open escalation. Unchanged ones answer 304, which costs no budget. With the
- * first read the service notes that the case was shown (decision 0039).
+ * Time between two reads of an open escalation. Unchanged ones answer 304, which costs no budget. By the first read the
+ * service knows when the case was shown (docs/decisions/0039-time-and-pace-of-reviews.md).
  */
 const watch_ms = 3_000;
 
-/** The query key of the queue, for all filters. */
 export const queueKey = ["escalations", "queue"] as const;
 
 type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
@@ -19,7 +17,7 @@ type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
 export function useEscalation(escalation_id: string) {
   const client = useClient();
   const queries = useQueryClient();
-  /** The newest list that contains it, because the queue has just read it. */
+  /** The queue has just read the escalation, so the newest list has it. */
   const listed = () =>
     queries
       .getQueryCache()
@@ -40,7 +38,7 @@ export function useEscalation(escalation_id: string) {
   });
 }
 
-/** Reads the intent of an escalation. Reviewers may change it, so it is read again after the escalation closes. */
+/** Read again after the escalation closes, because reviewers may change the intent. */
 export function useIntent({ intent_id, status }: Escalation) {
   const client = useClient();
   return useQuery({
@@ -83,7 +81,7 @@ export function groupsOf(escalations: readonly Escalation[]): Group[] {
   const groups = new Map<string, Escalation[]>();
   for (const each of escalations) {
     const { action } = each;
-    // The reason is a text with the payload's numbers in it.
+    // The reason contains the payload's numbers.
     const reason = each.reason.replaceAll(/\d[\d.,]*/g, "#");
     const key = JSON.stringify([each.agent_id, action.type, action.verb, action.target?.type ?? null, reason]);
     const known = groups.get(key);
@@ -95,13 +93,16 @@ export function groupsOf(escalations: readonly Escalation[]): Group[] {
 
 /** Pages of 200 to search before reading missing ones singly. */
 const pages_max = 10;
-/** At most this many are read singly at first, because the list may have thousands of the same agent between them. */
+/**
+ * At most this many are read singly without a search, because the list may have thousands of the same agent between
+ * them.
+ */
 const few = 10;
 const a_minute_ms = 60_000;
 
 /**
- * Returns the differences between these escalations' intents, by intent; whether a rule redacts possible differences;
- * and whether rules change the oldest or newest action. Those between got some version in between.
+ * Returns the differences by intent; whether a rule redacts possible differences; and whether rules change the oldest
+ * or newest action. The intents between got some version in between.
  */
 export function useDifferences(members: readonly Escalation[]) {
   const client = useClient();

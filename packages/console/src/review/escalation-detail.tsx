@@ -1,4 +1,3 @@
-/** One escalation: all that a reviewer needs, with the buttons. */
 import type { Decision, Escalation } from "@countersign/contract";
 import { useEffect, useId, useRef, useState } from "react";
 import { focusIsLost } from "../browser/focus.ts";
@@ -102,7 +101,7 @@ function useArticleFocus(called: boolean, act: Act | null) {
     if (called) article.current?.focus({ preventScroll: true });
   }, [called]);
   useEffect(() => {
-    // After a ruling, the button of the dialog is gone or disabled, so it cannot get the focus back.
+    // The dialog's button is gone or disabled, so it cannot get the focus back.
     if (act === null && acted.current && focusIsLost()) article.current?.focus({ preventScroll: true });
     acted.current = act !== null;
   }, [act]);

@@ -1,11 +1,10 @@
-/** Changes that a reviewer may take from a decision's `would_approve_if`. */
 import type { ApprovalChange } from "@countersign/contract";
 import { isObject } from "../parts/records/json-lines.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the parameters with the changes; null if reviewers cannot make them. They cannot change facts, `present` has
+ * Returns the parameters with the changes; null if reviewers cannot make them: they cannot change facts, `present` has
  * only an example value, and a parent may not be an object.
  */
 export function fillIn(content: Content, changes: readonly ApprovalChange[]): Content | null {
@@ -18,9 +17,7 @@ export function fillIn(content: Content, changes: readonly ApprovalChange[]): Co
   return filled;
 }
 
-/**
- * Returns the parameters with `value` at the place, or without the place if undefined. Null: the place cannot exist.
- */
+/** `value` undefined removes the place. Returns null if the place cannot exist. */
 function changed(content: Content, [name = "", ...names]: readonly string[], value: unknown): Content | null {
   const { [name]: before, ...rest } = content;
   if (names.length === 0) return value === undefined ? rest : { ...content, [name]: value };

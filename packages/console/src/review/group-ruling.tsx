@@ -1,4 +1,3 @@
-/** One ruling on several near-identical escalations: the selection, its progress, and each result. */
 import { useEffect, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";
@@ -127,13 +126,13 @@ function RunButtons({ form: { run, finished, goOn, close } }: { readonly form: G
   );
 }
 
-/** Returns the differences of the escalations in words. Approving waits for them. */
+/** Approving waits for the differences. */
 function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
   if (compared === undefined) return "Their differences are not known yet; approving needs them.";
   const { differences, withheld, changed } = compared;
   const differ = [...differences.values()].some(({ places }) => places.length > 0);
   const let_through = changed
-    ? "Rules change the allowed parameters, each by the rules of its time: see its own page."
+    ? "Rules change the parameters of some, each by the rules at its time: see the page of each."
     : "";
   if (withheld)
     return `${differ ? "Each one shows its differences, except redacted ones" : "Their visible parts are equal"}. Redacted values are not compared and may differ.${let_through}`;

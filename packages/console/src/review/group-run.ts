@@ -1,4 +1,4 @@
-/** Decides several escalations, one after the other. Each gets its own vote, as a single ruling does. */
+/** Decides several escalations, one after the other, each with its own vote. */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
@@ -6,9 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { createRest, secondsToRest } from "../api/rest.ts";
 import { useClient } from "../api/session.tsx";
 
-/**
- * The state of one escalation. `unknown`: no answer came, so the vote may have counted; the next run sends it again.
- */
+/** `unknown`: no answer came, so the vote may have counted; the next run sends it again. */
 export type Item =
   | { readonly state: "waiting" | "sending" | "unknown" }
   | { readonly state: "ruled"; readonly after: Escalation }
@@ -38,7 +36,7 @@ export function useGroupRun() {
   }, [rest]);
   useEffect(() => stop, [stop]);
 
-  /** Sends one vote, and again after every pause that the service asks for. Returns false if the run must end here. */
+  /** Repeats the vote after every pause that the service asks for. Returns false if the run must end. */
   async function ruleOn(id: string, ruling: RulingInput): Promise<boolean> {
     while (!stopped.current) {
       set(id, { state: "sending" });
@@ -82,7 +80,7 @@ export function useGroupRun() {
   return { items, running, held, begin, stop };
 }
 
-/** The items of a run. `stateOf` returns a new state before the page renders it. */
+/** `stateOf` returns a new state before the page renders it. */
 function useItems() {
   const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
   const known = useRef(new Map<string, Item>());
@@ -94,7 +92,7 @@ function useItems() {
   return { items, stateOf, set };
 }
 
-/** Sends a vote. A repeated vote keeps its idempotency key, so the service counts it once. */
+/** A repeated vote keeps its idempotency key, so the service counts it once. */
 function useVote() {
   const client = useClient();
   const queries = useQueryClient();

@@ -1,4 +1,3 @@
-/** The override of one blocked decision: its state, and buttons to approve it, alone or as the second person. */
 import { type Decision, limits, type Override, type Reason } from "@countersign/contract";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -15,7 +14,7 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { documentInForce } from "../policies/in-force.ts";
 
-/** Milliseconds between two reads of an override that waits for its second person. */
+/** Time between two reads of an override that waits for its second person. */
 const watch_ms = 5_000;
 
 export function OverrideOf({ decision }: { readonly decision: Decision }) {

@@ -1,4 +1,3 @@
-/** The buttons of an open case, at the edge of the screen. */
 import { type ReactNode, useEffect, useRef } from "react";
 
 /** Reports its height, because messages appear above it and its buttons may wrap. */

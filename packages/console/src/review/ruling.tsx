@@ -1,14 +1,11 @@
-/** The dialogs of a ruling: approve, approve with changes, block; and the operators' actions. */
 import type { Escalation } from "@countersign/contract";
 import type { Changes } from "./case.tsx";
 import type { Offered } from "./edit-parameters.tsx";
 import { CancelDialog, ReassignDialog } from "./ruling/operator-dialogs.tsx";
 import { RulingDialog } from "./ruling/ruling-dialog.tsx";
 
-/** The action of the dialog. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
 
-/** The dialog of one act. */
 export function ActDialog({
   act,
   escalation,
@@ -23,11 +20,10 @@ export function ActDialog({
   readonly escalation: Escalation;
   /** The parameters that an approval would allow. Changes apply to them. */
   readonly content: unknown;
-  /** Number of the action's characters never shown on the screen. */
+  /** Characters of the action that were never on the screen. */
   readonly left_out: number;
   /** The changes that others approved, for `approve_same`. */
   readonly same: Changes | null;
-  /** Changes with which policies would have approved. */
   readonly offered: Offered;
   readonly onClose: () => void;
   readonly onDone: (after: Escalation) => void;

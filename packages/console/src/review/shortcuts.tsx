@@ -5,7 +5,7 @@ import { Dialog } from "../parts/forms/dialog.tsx";
 
 let enabled = preference("shortcuts") !== "off";
 
-/** Milliseconds after typing during which keys count as typing. */
+/** After typing, keys count as typing for this time. */
 const pause_ms = 1_000;
 
 /** The field of the last input, until its user leaves it. */
@@ -24,7 +24,6 @@ function goesOn(event: KeyboardEvent): boolean {
   return true;
 }
 
-/** Runs the function of a key while `active`. */
 export function useKeys(keys: Readonly<Record<string, () => void>>, active = true): void {
   const current = useRef(keys);
   current.current = keys;

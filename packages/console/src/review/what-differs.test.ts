@@ -1,4 +1,3 @@
-/** Differences between several actions of a group. */
 import { describe, expect, test } from "vitest";
 import { whatDiffers } from "./what-differs.ts";
 

@@ -1,4 +1,3 @@
-/** Differences between near-identical actions, for one ruling on all of them. */
 import type { IntentRecord } from "@countersign/contract";
 import { jsonLines } from "../parts/records/json-lines.ts";
 
@@ -11,14 +10,14 @@ interface Difference {
 /** The differences of one action: its own values, then those that only others have. */
 export interface Apart {
   readonly places: readonly Difference[];
-  /** Number of further places that only others have, shown with those. */
+  /** Number of further places that only others have. */
   readonly elsewhere: number;
 }
 
-/** The differences of each action; empty if all are equal. */
+/** Empty if all actions are equal. */
 export type Differences = ReadonlyMap<string, Apart>;
 
-/** Limit of places that only others have, because an agent may name its parameters differently in every action. */
+/** Places that only others have, because an agent may name its parameters differently in every action. */
 const elsewhere_named_max = 100;
 
 const begins: Readonly<Record<string, string>> = { "{": "{ … }", "[": "[ … ]" };
@@ -27,7 +26,6 @@ const ends = new Set(["}", "]"]);
 interface Place {
   count: number;
   readonly text: string;
-  /** The place has more than one text. */
   mixed: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** Chooses the reviewers of a review: everyone of a role, or certain people and keys. */
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { useState } from "react";
 import { SelectField, TextField } from "../parts/forms/field.tsx";
@@ -6,7 +5,6 @@ import { useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 
-/** The initial choice. */
 export const everyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];
 
 /** `onChoose` gets the choice after each change; empty if no person and no key is named. */

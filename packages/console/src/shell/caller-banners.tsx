@@ -1,4 +1,3 @@
-/** Banners for open mode and test keys. */
 import type { CallerInfo } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 

@@ -4,7 +4,7 @@ import { useCallback } from "react";
 
 export type Filters<K extends string> = Readonly<Partial<Record<K, string>>>;
 
-/** Returns the URL's search as texts, never numbers or objects. */
+/** Returns texts, never numbers or objects. */
 export function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }
@@ -15,7 +15,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Returns the named filters and a function to change them. An empty text removes one. Others in the URL stay. */
+/** Returns the named filters and a function to change them. An empty text removes a filter. Others in the URL stay. */
 export function useFilters<const K extends string>(names: readonly K[]): [Filters<K>, (change: Filters<K>) => void] {
   const { search, pathname } = useLocation();
   const navigate = useNavigate();

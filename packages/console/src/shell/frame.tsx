@@ -1,4 +1,3 @@
-/** The frame around every page of a signed-in caller. */
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { callerName } from "../api/caller.ts";
@@ -46,7 +45,7 @@ function useMainFocus(name: string | null) {
   const { pathname } = useLocation();
   const before = useRef(pathname);
   useEffect(() => {
-    // A page change moves the focus to the new page, as loading one would.
+    // A page change moves the focus, as loading a page would.
     if (before.current !== pathname) main.current?.focus({ preventScroll: true });
     before.current = pathname;
   }, [pathname]);

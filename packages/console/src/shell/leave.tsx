@@ -1,4 +1,4 @@
-/** Signs out, or forgets the tab's key. Asks first if drafts would be lost. */
+/** Asks first if drafts would be lost. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -22,7 +22,6 @@ export function useLeave() {
   return {
     label: hasKey ? "Forget key" : "Sign out",
     isPending: leave.isPending,
-    /** The dialog about drafts is open. */
     asked,
     begin: () => (hasDrafts() ? setAsked(true) : leave.mutate()),
     confirm: () => leave.mutate(),

@@ -1,4 +1,3 @@
-/** The product's mark, and the connection banner, on every page. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useConnection } from "../api/connection.ts";

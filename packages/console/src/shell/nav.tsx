@@ -1,4 +1,3 @@
-/** The menu, with pages that the caller's role may see. */
 import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
@@ -44,8 +43,8 @@ const groups = [
 }[];
 
 /**
- * Returns how many of the queue's first 100 escalations wait for the caller. Escalations assigned to others or already
- * voted on do not count. `0+`: none of these, but there are more. A caller who only reads gets the number of all.
+ * Returns how many of the queue's first 100 escalations wait for the caller, without those assigned to others or
+ * already voted on. `0+`: none of these, but there are more. A caller who only reads gets the number of all.
  */
 function usePending(): string | null {
   const client = useClient();

@@ -1,4 +1,3 @@
-/** The bar above every page: the menu on a narrow screen, the organization, the role, the theme and sign-out. */
 import type { CallerInfo } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { applyTheme, type Theme, useTheme } from "../browser/theme.ts";
@@ -14,7 +13,6 @@ export function TopBar({
 }: {
   readonly caller: CallerInfo;
   readonly leave: Leave;
-  /** The menu is open. */
   readonly open: boolean;
   readonly onMenu: () => void;
 }) {

@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the account or record that an action touches. Source: contract §2.9 entity_state. */
+/** Source: spec §2.9 entity_state. */
 export const entityState = {
   name: "entity_state",
   meaning: "the account or record that an action touches",

@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the channel and the moment of an action. Source: contract §2.9 environmental. */
+/** Source: spec §2.9 environmental. */
 export const environmental = {
   name: "environmental",
   meaning: "the channel and the moment of an action",

@@ -1,7 +1,6 @@
-/** The JSON types of a listed fact besides null. `integer` is a number without a fraction. */
+/** JSON types of a listed fact besides null. */
 export type FactType = "string" | "number" | "integer" | "boolean" | "object" | "array";
 
-/** A condition on a fact's value beyond its type. */
 export type FactConstraint =
   | { readonly kind: "integer_range"; readonly min: number; readonly max: number }
   /** A two-letter USPS code in any case; stored in upper case. */
@@ -18,7 +17,7 @@ export interface FactField {
   readonly constraint?: FactConstraint;
 }
 
-/** A category of facts: its listed fields, and the age in seconds after which they count as missing. */
+/** A category of facts. Facts older than its maximum age count as missing. */
 export interface FactCategory {
   readonly name: string;
   readonly meaning: string;

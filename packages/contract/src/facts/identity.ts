@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the agent as the identity provider knows it. Source: contract §2.9 identity. */
+/** Source: spec §2.9 identity. */
 export const identity = {
   name: "identity",
   meaning: "the agent as the identity provider knows it",

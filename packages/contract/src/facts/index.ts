@@ -1,4 +1,4 @@
-/** All facts that the contract lists, by category. docs/reference/facts.md is generated from this file. Source: contract §2.9. */
+/** All listed facts, by category. docs/reference/facts.md is generated from this file. Source: spec §2.9. */
 
 import { entityState } from "./entity-state.ts";
 import { environmental } from "./environmental.ts";
@@ -12,9 +12,8 @@ export type { FactCategory, FactConstraint, FactField, FactType } from "./fact.t
 export { usStateCodes } from "./us-states.ts";
 
 /**
- * The six categories in contract order, with 85 listed facts. Five names are in two categories each (recipient_state,
- * ai_voice_detected and ai_voice_disclosure in environmental and regulatory; account_status in entity_state and identity;
- * delegation_limit_usd in organizational and identity). They are separate facts.
+ * The six categories with 85 listed facts. Five names are in two categories each, such as `account_status` in
+ * entity_state and identity. They are separate facts.
  */
 export const factCategories = {
   environmental,
@@ -25,21 +24,19 @@ export const factCategories = {
   security,
 } as const satisfies Record<string, FactCategory>;
 
-/** The name of a category of facts. */
 export type FactCategoryName = keyof typeof factCategories;
 
-/** The category names in contract order. */
 export const factCategoryNames = Object.keys(factCategories) as FactCategoryName[];
 
-/** The constant `contract_version` of a context document: a string, never the number 1. */
+/** A string, never the number 1. */
 export const context_contract_version = "1";
 
-/** The pattern of fact names, also used as a JSON Schema pattern. Source: contract §2.9 rule 2. */
+/** The pattern of fact names, also in JSON Schema. Source: spec §2.9 rule 2. */
 export const fact_key_pattern = "^[a-z][a-z0-9_]{0,63}$";
 
 /**
- * Facts that become stale sooner than their category, in seconds, by `category.field`. A certificate can be
- * revoked any day, while other facts of `organizational` change weekly.
+ * Facts that become stale sooner than their category, in seconds, by `category.field`. A certificate can be revoked any
+ * day.
  */
 export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
   "organizational.ssl_certificate_valid": 86_400,
@@ -47,8 +44,7 @@ export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
 };
 
 /**
- * The fact, as `category.field`, that becomes stale at the full hour. A recipient's local hour changes then, however recent
- * the fact is. Every zone of the United States is a whole number of hours from UTC, so the
- * UTC hour decides.
+ * The fact, as `category.field`, that becomes stale at every full hour, because the local hour changes. All US zones
+ * differ from UTC by whole hours.
  */
 export const clock_hour_fact = "environmental.recipient_local_hour";

@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the customer's own limits, programmes and documents. Source: contract §2.9 organizational. */
+/** Source: spec §2.9 organizational. */
 export const organizational = {
   name: "organizational",
   meaning: "the customer's own limits, programmes and documents",

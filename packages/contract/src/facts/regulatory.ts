@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about consents, scopes and registrations that laws ask for. Source: contract §2.9 regulatory. */
+/** Source: spec §2.9 regulatory. */
 export const regulatory = {
   name: "regulatory",
   meaning: "consents, scopes and registrations that laws ask for",

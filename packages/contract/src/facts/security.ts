@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about alarms. Source: contract §2.9 security. */
+/** Source: spec §2.9 security. */
 export const security = {
   name: "security",
   meaning: "alarms",

@@ -1,6 +1,6 @@
 /**
- * USPS two-letter codes that `recipient_state` may hold: the 50 states, the District of Columbia, the territories and
- * freely associated states, and the three military "states". Source: USPS Publication 28, Appendix B.
+ * USPS two-letter codes for `recipient_state`: states, DC, territories, freely associated states, military "states".
+ * Source: USPS Publication 28, Appendix B.
  */
 export const usStateCodes = [
   ...["AL", "AK", "AZ", "AR", "CA", "CO", "CT", "DE", "FL", "GA", "HI", "ID", "IL", "IN", "IA", "KS", "KY"],

@@ -2,41 +2,36 @@ import type { TSchema } from "typebox";
 import { name_pattern } from "../names.ts";
 import { BatchItem, ContextDocument } from "../resources/index.ts";
 
-/** A JSON value of the OpenAPI document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Schemas that requests refer to by title, because the operation checks them itself (`checkedLater`). */
+/** Schemas that the operation checks itself (`checkedLater`), by title. */
 const checkedLaterSchemas = new Map<string, TSchema>([
   ["ContextDocument", ContextDocument],
   ["BatchItem", BatchItem],
 ]);
 
-/** Collects shared parts of operations, so that the document has each once. */
+/** Collects the parts that operations share, so that the document has each once. */
 export class Components {
   readonly #placed = new Map<string, Json>();
   readonly #responses = new Map<string, Json>();
 
   /**
-   * Returns the schema as plain JSON in which every titled part is a `$ref` to a component. Throws if two different schemas
-   * have one title.
+   * Returns the schema as JSON, with a `$ref` for every titled part. Throws if two different schemas have one title.
    */
   place(schema: TSchema): Json {
-    // JSON text drops TypeBox's hidden marks.
+    // Drops TypeBox's hidden marks.
     return this.#replaceTitled(JSON.parse(JSON.stringify(schema)) as Json);
   }
 
-  /** Returns a `$ref` to a response. One name always has the same content. */
   response(name: string, content: () => Json): Json {
     if (!this.#responses.has(name)) this.#responses.set(name, content());
     return { $ref: `#/components/responses/${name}` };
   }
 
-  /** The schemas so far, by title in alphabetical order. */
   schemas(): Json {
     return sorted(this.#placed);
   }
 
-  /** The responses so far, by name in alphabetical order. */
   responses(): Json {
     return sorted(this.#responses);
   }
@@ -45,7 +40,7 @@ export class Components {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.#replaceTitled(item));
     const { title, ...rest } = value as { readonly [key: string]: Json };
-    // The pattern of names is omitted, because generated clients may not support \p{…}. The descriptions explain the pattern.
+    // Generated clients may not support \p{…}. The descriptions explain the pattern.
     const shown = Object.entries(rest).filter(([key, item]) => key !== "pattern" || item !== name_pattern);
     const inner = Object.fromEntries(shown.map(([key, item]) => [key, this.#replaceTitled(item)]));
     if (typeof title !== "string") return title === undefined ? inner : { ...inner, title: this.#replaceTitled(title) };

@@ -3,7 +3,7 @@ import type { Json } from "./components.ts";
 const text = { type: "string" } as const;
 const integer = { type: "integer" } as const;
 
-/** Headers of answers. Source: contract §5 rule 6, §8 rules 7 and 8. */
+/** Headers of answers. Source: spec §5 rule 6, §8 rules 7 and 8. */
 export const headerComponents = {
   "X-Request-Id": {
     description: "The id of this request in the service's log, the same as error.request_id.",
@@ -28,10 +28,8 @@ export const headerComponents = {
   },
 } as const satisfies Record<string, Json>;
 
-/** The name of a header of an answer. */
 export type AnswerHeader = keyof typeof headerComponents;
 
-/** The headers that every answer of a rate-limited operation carries. */
 export const rateHeaders = [
   "RateLimit-Limit",
   "RateLimit-Remaining",
@@ -40,7 +38,6 @@ export const rateHeaders = [
   "RateLimit",
 ] as const satisfies readonly AnswerHeader[];
 
-/** A `headers` object that refers to the components. */
 export function headerReferences(names: readonly AnswerHeader[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

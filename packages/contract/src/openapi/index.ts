@@ -1,5 +1,3 @@
-/** The OpenAPI document, derived from the operation table. */
-
 import { deliveryHeaders } from "../event-types.ts";
 import { limits } from "../limits.ts";
 import { operationRows } from "../operations/index.ts";
@@ -10,14 +8,13 @@ import { headerComponents } from "./headers.ts";
 import { operationObject } from "./path-item.ts";
 import { rateTable } from "./rate-table.ts";
 
-/** An OpenAPI 3.1 document as plain JSON. */
 export interface OpenapiDocument {
   readonly openapi: "3.1.0";
   readonly paths: { readonly [path: string]: Json };
   readonly [field: string]: Json;
 }
 
-/** Returns the OpenAPI 3.1 document of the API: openapi.json and GET /openapi.json. */
+/** Returns the OpenAPI 3.1 document: openapi.json and GET /openapi.json. */
 export function openapiDocument(): OpenapiDocument {
   const components = new Components();
   const paths: Record<string, Record<string, Json>> = {};

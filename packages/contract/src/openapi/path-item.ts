@@ -7,7 +7,6 @@ import { type Role, roleMeets, roleNames } from "../roles.ts";
 import type { Components, Json } from "./components.ts";
 import { type AnswerHeader, headerReferences, rateHeaders } from "./headers.ts";
 
-/** Returns an operation as an OpenAPI Operation Object. */
 export function operationObject(operationId: string, operation: Operation, components: Components): Json {
   const parameters = parametersOf(operation, components);
   return {
@@ -49,7 +48,7 @@ function rateSentence({ rate }: Operation): string {
   return `Rate limit: category \`${rate}\`, ${requests_max} requests in any ${limits.rate_window_seconds} s for each ${holder}.`;
 }
 
-/** Returns the security requirement. Absent: a key or a session. */
+/** Absent: a key or a session. */
 function securityOf({ auth, refuses }: Operation): { security?: Json } {
   if (auth === "session" || refuses?.includes("missing_api_key")) return { security: [{ Session: [] }] };
   return auth === "none" ? { security: [] } : {};

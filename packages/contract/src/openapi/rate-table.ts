@@ -1,6 +1,5 @@
 import { rateCategories } from "../limits.ts";
 
-/** Returns the rate categories as a table in Markdown: how many requests each allows, for what, and for whom it counts them. */
 export function rateTable(): string {
   const rows = Object.entries(rateCategories).map(([name, { requests_max, applies_to, counted_by }]) => {
     const holder = counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address";

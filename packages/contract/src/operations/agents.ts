@@ -18,7 +18,7 @@ const params = closed({
   ),
 });
 
-/** The register of agents. Source: docs/decisions/0043. */
+/** The register of agents. See docs/decisions/0043-agents.md. */
 export const agentOperations = {
   listAgents: {
     method: "GET",

@@ -16,7 +16,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ key_id: givenId("prefix key_") });
 
-/** Keys: create, list, bind, revoke, rotate. Source: contract §3 and §4. */
+/** Source: spec §3 and §4. */
 export const apiKeyOperations = {
   createApiKey: {
     method: "POST",

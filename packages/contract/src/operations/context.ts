@@ -15,7 +15,7 @@ import type { Operation } from "./operation.ts";
 
 const folded = "most HTTP clients change `.` and `..`, escaped or not, into another path";
 const agentParams = closed({ agent_id: givenId(`the agent.id of intents; ${folded}`) });
-/** Facts are stored only for an id that intents can have. */
+/** Facts are stored only for ids that intents can have. */
 const namedAgentParams = closed({
   agent_id: chosenName(limits.agent_id_chars_max, `${folded}; the agent.id of intents`),
 });
@@ -50,7 +50,6 @@ const get = {
 } as const;
 const remove = { ...common, method: "DELETE", auth: ["operator"], answers: removed, refuses: ["not_found"] } as const;
 
-/** Facts: check, store, read and delete; and the endpoint that supplies them. */
 export const contextOperations = {
   validateContext: {
     ...common,

@@ -19,7 +19,6 @@ const one = { 200: { description: "The escalation.", schema: wrapped("escalation
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Escalations", rate: "general" } as const;
 
-/** Human review. */
 export const escalationOperations = {
   listEscalations: {
     ...common,

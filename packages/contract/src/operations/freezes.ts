@@ -49,7 +49,7 @@ const unfreeze = {
   refuses: ["not_found", "state_conflict"],
 } as const;
 
-/** Freezes: stop an agent, a key or the organization. Source: docs/decisions/0034. */
+/** See docs/decisions/0034-freezes.md. */
 export const freezeOperations = {
   listFreezes: {
     method: "GET",

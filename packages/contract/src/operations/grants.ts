@@ -5,7 +5,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ grant_id: givenId("prefix grt_") });
 
-/** Grants: a person allows a limited number of similar actions in advance. Source: docs/decisions/0045. */
+/** See docs/decisions/0045-grants.md. */
 export const grantOperations = {
   createGrant: {
     method: "POST",
@@ -54,7 +54,7 @@ export const grantOperations = {
     path: "/v1/grants/{grant_id}",
     tag: "Grants",
     summary: "Revoke a grant",
-    description: "Once this has answered, the grant approves nothing on any node.",
+    description: "After this answer the grant approves nothing, on any node.",
     auth: ["reviewer"],
     rate: "general",
     params,

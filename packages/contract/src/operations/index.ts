@@ -1,4 +1,4 @@
-/** The API: every operation under the name of the use case that serves it. Source: contract §4. */
+/** All operations of the API, by the name of their use case. Source: spec §4. */
 
 import type { Static, TSchema } from "typebox";
 import { agentOperations } from "./agents.ts";
@@ -44,14 +44,13 @@ export const operations = {
   ...organizationOperations,
 } as const satisfies Record<string, Operation>;
 
-/** The name of an operation, of its use case, and of its SDK method; `operationId` in openapi.json. */
+/** The name of an operation, its use case and its SDK method; `operationId` in openapi.json. */
 export type OperationId = keyof typeof operations;
 
-/** Operation ids with their operations, in table order. */
 export const operationRows = Object.entries(operations) as readonly [OperationId, Operation][];
 
 type AnswerRow<Id extends OperationId> = (typeof operations)[Id]["answers"][keyof (typeof operations)[Id]["answers"]];
 type BodyOf<Row> = Row extends { readonly schema: infer S } ? (S extends TSchema ? Static<S> : null) : never;
 
-/** The body of an operation's answer below 400; null without a body; a union if statuses have different bodies. */
+/** The body of an answer below 400; null without a body; a union if statuses differ. */
 export type AnswerBody<Id extends OperationId> = BodyOf<AnswerRow<Id>>;

@@ -27,7 +27,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ intent_id: givenId("prefix int_") });
 
-/** Intents: submit, read, observe, override. Source: contract §4. */
+/** Source: spec §4. */
 export const intentOperations = {
   submitIntent: {
     method: "POST",
@@ -181,7 +181,6 @@ export const intentOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
-/** Overrides: list and revoke. */
 export const overrideOperations = {
   listOverrides: {
     method: "GET",

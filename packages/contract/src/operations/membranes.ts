@@ -18,7 +18,6 @@ import type { Operation } from "./operation.ts";
 const params = closed({ membrane_id: givenId("prefix mem_") });
 const one = { 200: { description: "The membrane.", schema: wrapped("membrane", Membrane) } } as const;
 
-/** Membranes: create, read, change, go live and back. */
 export const membraneOperations = {
   listMembranes: {
     method: "GET",

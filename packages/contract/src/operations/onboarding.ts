@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import { Intake, IntakeInput, Quickstart, QuickstartInput } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-/** The first organization, without an API key. Source: contract §4. */
+/** Creates the first organization without an API key. Source: spec §4. */
 export const onboardingOperations = {
   quickstart: {
     method: "POST",

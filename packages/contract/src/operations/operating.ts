@@ -2,7 +2,7 @@ import Type from "typebox";
 import { anyObject, Health, Readiness } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-/** Health, metrics and the OpenAPI document. They need no key and have no rate limit. */
+/** Health, metrics and the OpenAPI document, without key and rate limit. */
 export const operatingOperations = {
   getHealth: {
     method: "GET",

@@ -11,7 +11,6 @@ import type { Operation } from "./operation.ts";
 
 const common = { method: "GET", tag: "Organization", rate: "general" } as const;
 
-/** Operations on the organization as a whole. */
 export const organizationOperations = {
   getCaller: {
     ...common,

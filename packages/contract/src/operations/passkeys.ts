@@ -16,7 +16,6 @@ import { done, fresh, session } from "./session-answers.ts";
 const common = { tag: "People", rate: "general" } as const;
 const post = { ...common, method: "POST" } as const;
 
-/** Passkeys: sign-in without a password. */
 export const passkeyOperations = {
   beginPasskeyRegistration: {
     ...post,

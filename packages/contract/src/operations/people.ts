@@ -53,8 +53,8 @@ const made =
 const userParam = closed({ user_id: givenId("the person") });
 
 /**
- * People and their sessions. Login sets a session cookie, which has the permissions of the person's role.
- * A write with the cookie must come from the service's own pages, otherwise it answers 403.
+ * People and sessions. A write with the session cookie must come from the service's own pages, otherwise it answers
+ * 403.
  */
 export const peopleOperations = {
   signup: {

@@ -26,7 +26,6 @@ const one = { 200: { description: "The policy.", schema: wrapped("policy", Polic
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Policies", rate: "general" } as const;
 
-/** Policies, packs and backtests. */
 export const policyOperations = {
   createPolicy: {
     ...common,

@@ -1,4 +1,3 @@
-/** Shared parts of operations on sessions: answers that set or remove the cookie, and the demand for a new sign-in. */
 import { limits } from "../limits.ts";
 import { Session, wrapped } from "../resources/index.ts";
 
@@ -16,7 +15,6 @@ export const signedOut = {
   204: { description: "Done. The answer removes the cookie.", schema: null, headers: ["Set-Cookie"] },
 } as const;
 
-/** Description of operations that need a recent session. */
 export const fresh =
   `If the session began more than ${limits.session_fresh_seconds / 60} minutes ago, send the password or sign in again, ` +
   "otherwise the answer is 403. Five wrong passwords end the session. So a stolen cookie cannot add a permanent way in.";

@@ -23,7 +23,7 @@ const login = {
 } as const;
 const shown = { 200: { description: "The configuration.", schema: wrapped("single_sign_on", SingleSignOn) } } as const;
 
-/** Single sign-on through an organization's own OpenID provider (OpenID Connect, code flow with PKCE). */
+/** Sign-in through an organization's OpenID provider (code flow with PKCE). */
 export const singleSignOnOperations = {
   putSingleSignOn: {
     ...common,

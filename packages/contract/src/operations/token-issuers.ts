@@ -8,7 +8,7 @@ const params = closed({ issuer_id: givenId("prefix iss_") });
 const written = { body: TokenIssuerInput, body_bytes_max: limits.body_bytes_max } as const;
 const one = wrapped("token_issuer", TokenIssuer);
 
-/** Issuers whose tokens prove who an agent is. Source: docs/decisions/0044. */
+/** See docs/decisions/0044-verified-identity.md. */
 export const tokenIssuerOperations = {
   addTokenIssuer: {
     ...common,
@@ -17,7 +17,7 @@ export const tokenIssuerOperations = {
     path: "/v1/token-issuers",
     summary: "Trust an issuer of agent tokens",
     description:
-      "Every decision committed afterwards, on every node, takes its tokens. See docs/how-to/verified-identity.md.",
+      "Decisions committed afterwards accept its tokens, on every node. See docs/how-to/verified-identity.md.",
     auth: ["admin"],
     answers: { 201: { description: "The issuer.", schema: one } },
     refuses: ["already_exists", "webhook_url_refused"],
@@ -45,8 +45,8 @@ export const tokenIssuerOperations = {
     ...common,
     method: "DELETE",
     path: "/v1/token-issuers/{issuer_id}",
-    summary: "Trust an issuer no more",
-    description: "No decision committed afterwards rests on its tokens.",
+    summary: "Stop trusting an issuer",
+    description: "Decisions committed afterwards do not accept its tokens.",
     auth: ["admin"],
     params,
     answers: { 204: { description: "It is removed.", schema: null } },

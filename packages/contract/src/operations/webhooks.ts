@@ -17,7 +17,7 @@ const params = closed({ webhook_id: givenId("prefix wh_") });
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Webhooks", rate: "general" } as const;
 
-/** Webhooks and their failed deliveries. Source: contract §4. */
+/** Source: spec §4. */
 export const webhookOperations = {
   registerWebhook: {
     ...common,

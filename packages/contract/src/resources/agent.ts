@@ -8,7 +8,7 @@ import { chosenName, closed, filledText, id, listQuery, nullable, oneOf, text, t
 const agentId = () => text(limits.agent_id_chars_max);
 const count = () => Type.Integer({ minimum: 0 });
 
-/** Body of PUT /v1/agents/{agent_id}. A field that is left out is cleared. */
+/** Body of PUT /v1/agents/{agent_id}. A missing field is cleared. */
 export const AgentInput = closed(
   {
     owner: Type.Optional(nullable(filledText(limits.name_chars_max, { description: "who answers for the agent" }))),
@@ -17,7 +17,7 @@ export const AgentInput = closed(
       nullable(
         chosenName(
           limits.agent_id_chars_max,
-          `the agent above this one, which the register must have already; at most ${limits.agents_above_max} agents stand above each other`,
+          `the agent above this one, which the register must have already; at most ${limits.agents_above_max} agents above an agent`,
         ),
       ),
     ),
@@ -26,11 +26,11 @@ export const AgentInput = closed(
 );
 export type AgentInput = Static<typeof AgentInput>;
 
-/** One agent of the register. Source: docs/decisions/0043. */
+/** See docs/decisions/0043-agents.md. */
 export const RegisteredAgent = Type.Object(
   {
     agent_id: text(limits.agent_id_chars_max, {
-      description: "as it was first written; other cases and widths are the same agent",
+      description: "as first written; spellings with another case or width are the same agent",
     }),
     owner: nullable(text(limits.name_chars_max)),
     purpose: nullable(text(limits.agent_purpose_chars_max)),
@@ -50,7 +50,6 @@ export const RegisteredAgent = Type.Object(
 );
 export type RegisteredAgent = Static<typeof RegisteredAgent>;
 
-/** Query of GET /v1/agents. */
 export const AgentListQuery = listQuery({
   prefix: Type.Optional(
     Type.String({
@@ -61,7 +60,6 @@ export const AgentListQuery = listQuery({
   ),
 });
 
-/** The decisions of an agent in a window of time. */
 const AgentActivity = Type.Object(
   {
     from: timestamp(),
@@ -90,7 +88,6 @@ const AgentActivity = Type.Object(
   { title: "AgentActivity" },
 );
 
-/** One agent, with what it did, its keys and its open reviews. */
 export const AgentDetails = Type.Object(
   {
     ...RegisteredAgent.properties,

@@ -2,7 +2,6 @@ import Type, { type Static } from "typebox";
 import { type AuditType, auditTypes } from "../audit-types.ts";
 import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timeInput, timestamp } from "./shapes.ts";
 
-/** One record of the append-only audit trail. */
 export const AuditRecord = Type.Object(
   {
     audit_id: id("audit"),
@@ -25,7 +24,7 @@ export const AuditRecord = Type.Object(
 );
 export type AuditRecord = Static<typeof AuditRecord>;
 
-/** A record of the organization's trail, which also has changes without an intent. */
+/** A record of the organization's trail, which includes changes without an intent. */
 export const OrgAuditRecord = Type.Object(
   {
     ...AuditRecord.properties,
@@ -59,7 +58,7 @@ export const OrgAuditRecord = Type.Object(
 );
 export type OrgAuditRecord = Static<typeof OrgAuditRecord>;
 
-/** Filters of GET /v1/audit. `from` is included, `to` is not. */
+/** `from` is included, `to` is not. */
 export const AuditListQuery = listQuery({
   type: Type.Optional(oneOf(Object.keys(auditTypes) as AuditType[])),
   actor: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "key_id or user_id" })),

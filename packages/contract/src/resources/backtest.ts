@@ -62,7 +62,6 @@ export const notReproducedBecause = {
   verdict_differs: "all inputs are as recorded, but the verdict differs",
 } as const;
 
-/** A value of `because`. */
 export type NotReproducedBecause = keyof typeof notReproducedBecause;
 
 const BacktestFlip = Type.Object(
@@ -89,7 +88,6 @@ const BacktestFlip = Type.Object(
   { title: "BacktestFlip" },
 );
 
-/** The decisions of a candidate about recorded intents. */
 export const Backtest = Type.Object(
   {
     backtest_id: id("backtest"),
@@ -165,7 +163,6 @@ export const Backtest = Type.Object(
 );
 export type Backtest = Static<typeof Backtest>;
 
-/** The progress of a backtest. */
 export const BacktestProgress = Type.Object(
   {
     state: oneOf(["waiting", "running"]),
@@ -177,7 +174,7 @@ export const BacktestProgress = Type.Object(
 );
 export type BacktestProgress = Static<typeof BacktestProgress>;
 
-/** A line of the answer for callers that accept application/x-ndjson: progress during the run, then the result. */
+/** A line for callers that accept application/x-ndjson: progress, then the result. */
 export const BacktestLine = Type.Union(
   [Type.Object({ progress: BacktestProgress }), wrapped("backtest", Backtest), ErrorObject],
   { title: "BacktestLine", description: "a line: progress during the run, then the backtest or an error" },

@@ -65,9 +65,8 @@ const optionalCategory = (name: FactCategoryName) => Type.Optional(categorySchem
 const optionalTime = () => Type.Optional(timeInput("ISO 8601 with time zone; seconds may be left out"));
 
 /**
- * The context document as openapi.json shows it. Requests are checked by
- * `validateContext` of packages/core instead, which is faster, has messages for people, and checks calendar dates and the
- * current time. A test compares the two.
+ * The context document in openapi.json. `validateContext` of packages/core checks requests instead: faster, with better
+ * messages, and with calendar dates and the current time. A test compares both.
  */
 export const ContextDocument = closed(
   {
@@ -91,10 +90,8 @@ export const ContextDocument = closed(
 );
 export type ContextDocument = Static<typeof ContextDocument>;
 
-/** A context document as a request body, checked by `validateContext`. */
 export const ContextBody = checkedLater(ContextDocument);
 
-/** Answer of POST /v1/context/validate. */
 export const ContextValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -117,7 +114,6 @@ export const ContextValidation = Type.Object(
 );
 export type ContextValidation = Static<typeof ContextValidation>;
 
-/** A context document that is stored for an organization, an agent or a target. */
 export const StoredContext = Type.Object(
   {
     scope: oneOf(["org", "agent", "target"]),
@@ -132,10 +128,9 @@ export const StoredContext = Type.Object(
 );
 export type StoredContext = Static<typeof StoredContext>;
 
-/** Body of PUT /v1/context/source: the customer's endpoint for facts. */
 export const ContextSourceInput = closed(
   {
-    // As long as a body may be, because the guard's refusals have their own error code.
+    // The URL guard checks the length, because its refusals have their own error code.
     url: Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" }),
     timeout_ms: Type.Optional(
       Type.Integer({
@@ -150,7 +145,7 @@ export const ContextSourceInput = closed(
 );
 export type ContextSourceInput = Static<typeof ContextSourceInput>;
 
-/** The registered source. `secret` signs its requests. Only the answer to the registration shows it; other answers have `***`. */
+/** Only the answer to the registration shows `secret`, which signs the requests; other answers have `***`. */
 export const ContextSource = Type.Object(
   {
     url: text(limits.webhook_url_chars_max),

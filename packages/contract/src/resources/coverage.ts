@@ -5,7 +5,7 @@ import { id, text, timestamp } from "./shapes.ts";
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 const ruleNames = (description: string) => Type.Array(text(limits.label_chars_max), { description });
 
-/** Which rules cover the actions that agents submitted to a membrane. */
+/** Which rules cover the actions that agents submitted. */
 export const Coverage = Type.Object(
   {
     membrane_id: id("membrane"),

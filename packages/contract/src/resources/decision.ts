@@ -4,19 +4,17 @@ import { limits } from "../limits.ts";
 import { pullFailures } from "../pull-failures.ts";
 import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
 
-/** The answer to an intent. Source: contract §1. */
+/** The result of the rules for an intent. Source: spec §1. */
 export const Verdict = oneOf(["approve", "approve_modified", "escalate", "block"]);
 export type Verdict = Static<typeof Verdict>;
 
-/** Permission for the agent. */
+/** The permission of the agent. */
 export const Outcome = oneOf(["approve", "approve_modified", "block"]);
 export type Outcome = Static<typeof Outcome>;
 
-/** The status of an escalation. */
 export const EscalationStatus = oneOf(["pending", "decided", "timed_out", "cancelled"]);
 export type EscalationStatus = Static<typeof EscalationStatus>;
 
-/** One policy that fired, and why. */
 export const Reason = Type.Object(
   {
     policy_id: nullable(
@@ -47,7 +45,6 @@ export const Reason = Type.Object(
 );
 export type Reason = Static<typeof Reason>;
 
-/** One change to `payload.content`: an RFC 6902 operation and the policy that asked for it. */
 export const Modification = Type.Object(
   {
     op: oneOf(["add", "remove", "replace"]),
@@ -60,8 +57,8 @@ export const Modification = Type.Object(
 export type Modification = Static<typeof Modification>;
 
 /**
- * One change under which the action would have been approved: put `value` at `path`, or leave
- * the parameter out (`absent`). The service verified this value. Source: docs/decisions/0014.
+ * One change with which the action would be approved: set `value` at `path`, or remove the parameter (`absent`). The
+ * service has verified this value. See docs/decisions/0014-what-would-have-been-approved.md.
  */
 export const ApprovalChange = Type.Object(
   {
@@ -75,11 +72,10 @@ export const ApprovalChange = Type.Object(
 );
 export type ApprovalChange = Static<typeof ApprovalChange>;
 
-/** Messages of reviewers to the agent, from the votes that gave the outcome, in their order, with an empty line between. */
+/** Messages of the reviewers who gave the outcome, in the order of their votes, separated by an empty line. */
 export const MessageToAgent = text(limits.escalation_reviewers_max * (limits.comment_chars_max + 2), {
   description: "messages of the reviewers who gave this outcome to the agent and its model; absent: none",
 });
-/** The execution of an action. */
 export const Execution = Type.Object(
   {
     status: oneOf(["none", "claimed", "executed", "failed", "skipped", "unknown", "handed_on", "revoked"], {
@@ -154,7 +150,6 @@ export const Decision = Type.Object(
 );
 export type Decision = Static<typeof Decision>;
 
-/** Query of GET /v1/intents/{intent_id}/decision. */
 export const DecisionQuery = closed({
   wait: Type.Optional(
     Type.Integer({

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { type ErrorCode, errorCodes } from "../error-codes.ts";
 import { anyObject, oneOf, text } from "./shapes.ts";
 
-/** The body of every answer with a status of 400 or more. Source: contract §2.8. */
+/** The body of every answer from 400 on. Source: spec §2.8. */
 export const ErrorObject = Type.Object(
   {
     error: Type.Object({

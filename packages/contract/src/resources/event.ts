@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { EscalationStatus } from "./decision.ts";
 import { anyObject, id, nullable, oneOf, text } from "./shapes.ts";
 
-/** The body of a delivery: all twelve keys, null where unset, in alphabetical order. Source: contract §2.5. */
+/** The body of a delivery: all twelve keys in alphabetical order, null where unset. Source: spec §2.5. */
 export const EventBody = Type.Object(
   {
     data: anyObject("see docs/reference/events.md"),

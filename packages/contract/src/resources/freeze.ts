@@ -3,17 +3,14 @@ import { limits } from "../limits.ts";
 import { ReviewerFigures } from "./people/pace.ts";
 import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** The effect of a freeze on actions. */
 export const FreezeMode = oneOf(["block", "escalate"], {
   description: "block: every action is blocked; escalate: every action waits for an admin",
 });
 export type FreezeMode = Static<typeof FreezeMode>;
 
-/** Kinds of subjects that can be frozen. */
 export const FreezeKind = oneOf(["agent", "key", "organization"]);
 export type FreezeKind = Static<typeof FreezeKind>;
 
-/** Body of the three freeze operations. */
 export const FreezeInput = closed(
   {
     mode: FreezeMode,
@@ -25,11 +22,10 @@ export const FreezeInput = closed(
 );
 export type FreezeInput = Static<typeof FreezeInput>;
 
-/** Body of the three unfreeze operations. */
 export const UnfreezeInput = closed({ reason: filledText(limits.freeze_reason_chars_max) }, { title: "UnfreezeInput" });
 export type UnfreezeInput = Static<typeof UnfreezeInput>;
 
-/** One freeze. Source: docs/decisions/0034. */
+/** See docs/decisions/0034-freezes.md. */
 export const Freeze = Type.Object(
   {
     kind: FreezeKind,
@@ -52,7 +48,6 @@ export const Freeze = Type.Object(
 );
 export type Freeze = Static<typeof Freeze>;
 
-/** Answer of the three unfreeze operations. */
 export const Unfreezing = Type.Object(
   {
     unfrozen: Type.Boolean({ description: "false: a second, different person must unfreeze the subject, too" }),
@@ -62,17 +57,15 @@ export const Unfreezing = Type.Object(
 );
 export type Unfreezing = Static<typeof Unfreezing>;
 
-/** Query of GET /v1/freezes/preview. */
 export const FreezePreviewQuery = closed({
   kind: FreezeKind,
-  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "only and always with the kind agent")),
-  key_id: Type.Optional(givenId("only and always with the kind key")),
+  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "required with the kind agent, refused with others")),
+  key_id: Type.Optional(givenId("required with the kind key, refused with others")),
 });
 export type FreezePreviewQuery = Static<typeof FreezePreviewQuery>;
 
 const count = Type.Integer({ minimum: 0 });
 
-/** The preview of a freeze: the things that it would stop. */
 export const FreezePreview = Type.Object(
   {
     decisions_24h: Type.Integer({ minimum: 0, description: "decisions of the last 24 hours, in all modes" }),
@@ -86,7 +79,6 @@ export const FreezePreview = Type.Object(
 );
 export type FreezePreview = Static<typeof FreezePreview>;
 
-/** The settings of the organization. */
 export const OrganizationSettings = Type.Object(
   {
     org_id: id("organization"),
@@ -100,7 +92,6 @@ export const OrganizationSettings = Type.Object(
 );
 export type OrganizationSettings = Static<typeof OrganizationSettings>;
 
-/** Body of PATCH /v1/organization. */
 export const OrganizationChange = Type.Object(
   {
     unfreeze_needs_second_person: Type.Optional(Type.Boolean()),

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { oneOf } from "./shapes.ts";
 
-/** Answer of GET /healthz: the process is up. */
+/** Answer of GET /healthz: the process runs. */
 export const Health = Type.Object({ status: oneOf(["ok"]) }, { title: "Health" });
 export type Health = Static<typeof Health>;
 

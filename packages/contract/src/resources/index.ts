@@ -1,4 +1,4 @@
-/** The shapes of all requests and answers. A TypeBox schema and its type share one name. */
+/** Shapes of all requests and answers. A TypeBox schema and its type share one name. */
 
 export * from "./agent.ts";
 export * from "./audit.ts";

@@ -27,7 +27,6 @@ const label = () => Type.String({ minLength: 1, maxLength: limits.label_chars_ma
 /** The agent id of a caller without a name. Rules that name agents are unknown for this caller. */
 export const unnamed_agent_id = "unnamed";
 
-/** The acting agent. */
 export const Agent = closed(
   {
     id: chosenName(
@@ -44,7 +43,6 @@ export const Agent = closed(
   { title: "Agent" },
 );
 
-/** The target of an action. */
 export const Target = closed(
   {
     type: Type.Optional(label()),
@@ -54,7 +52,7 @@ export const Target = closed(
   { title: "Target" },
 );
 
-/** The action of an agent. The service changes `type` to lower case, and the membrane's catalogue overrides it. */
+/** The service changes `type` to lower case. The membrane's catalogue overrides it. */
 export const Action = closed(
   {
     type: Type.Optional(
@@ -72,7 +70,6 @@ export const Action = closed(
   { title: "Action" },
 );
 
-/** The action that an agent proposes. */
 export const Intent = closed(
   {
     agent: Agent,
@@ -119,7 +116,7 @@ const submissionFields = {
 export const IntentSubmission = closed(submissionFields, { title: "IntentSubmission" });
 export type IntentSubmission = Static<typeof IntentSubmission>;
 
-/** An item of a batch: a submission that may have its own idempotency key. */
+/** A batch item may have its own idempotency key. */
 export const BatchItem = closed(
   {
     ...submissionFields,
@@ -131,14 +128,12 @@ export const BatchItem = closed(
 );
 export type BatchItem = Static<typeof BatchItem>;
 
-/** Query of POST /v1/intents and of the batch. Source: contract §4. */
+/** Source: spec §4. */
 export const SubmitQuery = closed({ mode: Type.Optional(oneOf(["shadow"])) });
 
-/** Answer to a submission, the same shape for all four verdicts. */
 export const SubmitAnswer = Type.Object({ intent_id: id("intent"), decision: Decision }, { title: "SubmitAnswer" });
 export type SubmitAnswer = Static<typeof SubmitAnswer>;
 
-/** An intent as submitted, with the service's classification. */
 export const IntentRecord = Type.Object(
   {
     intent_id: id("intent"),
@@ -164,11 +159,10 @@ export const IntentRecord = Type.Object(
 );
 export type IntentRecord = Static<typeof IntentRecord>;
 
-/** The sources of facts, most trusted first. */
+/** Sources of facts, most trusted first. */
 export const FactSource = oneOf(["token", "pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
-/** The assurances of facts, lowest first. */
 export const FactAssurance = oneOf(assuranceNames, {
   description: assuranceNames.map((name) => `${name}: ${assuranceMeanings[name]}`).join("; "),
 });
@@ -186,7 +180,6 @@ export type UsedFact = Static<typeof UsedFact>;
 
 const usedCategory = () => Type.Optional(Type.Record(Type.String(), UsedFact));
 
-/** The facts of a decision: category → fact → value, source and as-of. */
 export const UsedFacts = Type.Object(
   Object.fromEntries(factCategoryNames.map((name) => [name, usedCategory()])) as Record<
     FactCategoryName,
@@ -196,7 +189,6 @@ export const UsedFacts = Type.Object(
 );
 export type UsedFacts = Static<typeof UsedFacts>;
 
-/** Answer of GET /v1/intents/{intent_id}. */
 export const IntentAnswer = Type.Object({
   intent: IntentRecord,
   facts: UsedFacts,
@@ -213,7 +205,7 @@ export const IntentAnswer = Type.Object({
 });
 export type IntentAnswer = Static<typeof IntentAnswer>;
 
-/** A row of GET /v1/intents: the intent without its facts, and a short form of its decision. */
+/** A row of GET /v1/intents: the intent without facts, and a short decision. */
 export const IntentListItem = Type.Object(
   {
     ...IntentRecord.properties,
@@ -228,7 +220,7 @@ export const IntentListItem = Type.Object(
 );
 export type IntentListItem = Static<typeof IntentListItem>;
 
-/** Filters of GET /v1/intents. `from` is included, `to` is not. */
+/** `from` is included, `to` is not. */
 export const IntentListQuery = listQuery({
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
   session_id: Type.Optional(
@@ -248,7 +240,7 @@ export const IntentListQuery = listQuery({
   ),
 });
 
-/** The result of a batch item: its decision, or the error that it would get alone. */
+/** The decision of a batch item, or the error that it would get alone. */
 const BatchResult = Type.Union(
   [
     Type.Object({
@@ -266,7 +258,7 @@ const BatchResult = Type.Union(
   { title: "BatchResult" },
 );
 
-/** Answer to a batch, in the order of the request. */
+/** In the order of the request. */
 export const BatchAnswer = Type.Object(
   {
     results: Type.Array(BatchResult),
@@ -278,7 +270,7 @@ export const BatchAnswer = Type.Object(
 );
 export type BatchAnswer = Static<typeof BatchAnswer>;
 
-/** Body of POST /v1/intents/batch. Items are checked one by one, so an invalid one fails alone. */
+/** Items are checked one by one, so an invalid one fails alone. */
 export const BatchSubmission = closed(
   {
     intents: Type.Array(checkedLater(BatchItem), { minItems: 1, maxItems: limits.batch_intents_max }),
@@ -287,7 +279,6 @@ export const BatchSubmission = closed(
 );
 export type BatchSubmission = Static<typeof BatchSubmission>;
 
-/** Body of POST /v1/intents/{intent_id}/claim. */
 export const ClaimInput = closed(
   {
     nonce: Type.String({
@@ -300,14 +291,13 @@ export const ClaimInput = closed(
 );
 export type ClaimInput = Static<typeof ClaimInput>;
 
-/** A report of the agent's action. Body of POST /v1/intents/{intent_id}/observations. */
+/** The agent's report after its action. Body of POST /v1/intents/{intent_id}/observations. */
 export const ObservationInput = closed({
   status: oneOf(["executed", "failed", "skipped"]),
   detail: Type.Optional(Type.Union([text(limits.comment_chars_max), anyObject()])),
 });
 export type ObservationInput = Static<typeof ObservationInput>;
 
-/** A recorded observation. */
 export const Observation = Type.Object(
   {
     observation_id: id("observation"),

@@ -6,12 +6,12 @@ import { roleMeets, roleNames } from "../roles.ts";
 import { PolicyDiagnostic } from "./policy.ts";
 import { chosenName, closed, factsFrom, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** The JSON types of a tool's parameters, with the names of JSON Schema. */
+/** JSON types of a tool's parameters, as in JSON Schema. */
 export const parameterTypeNames = ["string", "number", "integer", "boolean", "array", "object"] as const;
 const ParameterType = oneOf(parameterTypeNames);
 export type ParameterType = Static<typeof ParameterType>;
 
-/** A verb of a membrane's action catalogue: the real type of a tool, independent of an agent's declaration. */
+/** A verb of the action catalogue: the real type of a tool, whatever an agent declares. */
 export const CatalogueEntry = closed(
   {
     verb: chosenName(limits.verb_chars_max, "the tool's name in any case"),
@@ -43,7 +43,7 @@ export const CatalogueEntry = closed(
 );
 export type CatalogueEntry = Static<typeof CatalogueEntry>;
 
-/** A reviewer: a person, or everyone with a role. A policy may name an id that belongs to nobody. */
+/** A person, or everyone with a role. The id may be unknown, because policies name it. */
 export const Reviewer = closed(
   {
     type: oneOf(["user", "role"]),
@@ -164,7 +164,6 @@ const settingFields = {
   escalation: closed(escalation),
 };
 
-/** A membrane: the rules for a group of agents. */
 export const Membrane = Type.Object(
   {
     membrane_id: id("membrane"),
@@ -179,7 +178,6 @@ export type Membrane = Static<typeof Membrane>;
 
 const partOf = <P extends TProperties>(fields: P) => Type.Partial(Type.Object(fields)).properties;
 
-/** Answer of creating or changing a membrane. */
 export const MembraneSaved = Type.Object(
   {
     membrane: Membrane,
@@ -193,7 +191,6 @@ export const MembraneSaved = Type.Object(
 );
 export type MembraneSaved = Static<typeof MembraneSaved>;
 
-/** Answer of going live. */
 export const MembraneLive = Type.Object(
   {
     membrane: Membrane,
@@ -206,7 +203,6 @@ export const MembraneLive = Type.Object(
 );
 export type MembraneLive = Static<typeof MembraneLive>;
 
-/** Some of the risk thresholds. */
 export const SomeThresholds = closed(partOf(thresholds), { description: thresholds_text });
 
 const { name, ...optionalSettings } = partOf({
@@ -223,10 +219,10 @@ const { name, ...optionalSettings } = partOf({
   escalation: closed(partOf(escalation)),
 });
 
-/** Body of POST /v1/membranes. Missing fields, also of thresholds and escalation, get the default. A new membrane is in shadow. */
+/** Missing fields, also of thresholds and escalation, get the default. New membranes are in shadow mode. */
 export const MembraneInput = closed({ name: settingFields.name, ...optionalSettings }, { title: "MembraneInput" });
 export type MembraneInput = Static<typeof MembraneInput>;
 
-/** Body of PATCH /v1/membranes/{membrane_id}. Each given field, and each member of thresholds and escalation, replaces the old value. */
+/** Each given field, and each member of thresholds and escalation, replaces the old value. */
 export const MembraneChange = closed({ name, ...optionalSettings }, { title: "MembraneChange" });
 export type MembraneChange = Static<typeof MembraneChange>;

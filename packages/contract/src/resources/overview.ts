@@ -6,7 +6,7 @@ import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timest
 
 const count = () => Type.Integer({ minimum: 0 });
 
-/** Query of GET /v1/overview. Without times: the last 24 hours. The service extends the window to whole hours. */
+/** Without times: the last 24 hours. The service extends the window to whole hours. */
 export const OverviewQuery = closed({
   from: Type.Optional(timeInput("included; at most 31 days before `to`; extended to the whole hour before")),
   to: Type.Optional(timeInput("not included; default now; extended to the whole hour after")),
@@ -17,7 +17,7 @@ export const OverviewQuery = closed({
 const latency_ms = (share: string) =>
   Type.Number({ minimum: 0, description: `milliseconds that ${share} of the decisions did not exceed` });
 
-/** Durations of decisions, per node and in memory since the node's start. */
+/** Durations of decisions since the start of this node. */
 const DecisionLatency = Type.Object(
   {
     since: timestamp("the first decision that was counted"),
@@ -35,7 +35,6 @@ const DecisionLatency = Type.Object(
   },
 );
 
-/** Missing facts that rules needed. */
 export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({
@@ -68,7 +67,6 @@ export const MissingFacts = Type.Object(
 );
 export type MissingFacts = Static<typeof MissingFacts>;
 
-/** Counts of decisions in a window of time. */
 export const Overview = Type.Object(
   {
     from: timestamp("included; a whole hour"),

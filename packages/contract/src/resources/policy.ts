@@ -2,7 +2,6 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { anyObject, closed, factsFrom, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** Body of POST /v1/policies, PUT /v1/policies/{policy_id} and POST /v1/policies/check. */
 export const PolicyInput = closed(
   {
     policy: anyObject("the policy document; an invalid one answers 422 policy_invalid"),
@@ -12,7 +11,6 @@ export const PolicyInput = closed(
 );
 export type PolicyInput = Static<typeof PolicyInput>;
 
-/** A policy with its newest version. */
 export const Policy = Type.Object(
   {
     policy_id: id("policy"),
@@ -37,7 +35,6 @@ export const Policy = Type.Object(
 );
 export type Policy = Static<typeof Policy>;
 
-/** One immutable version of a policy. */
 export const PolicyVersion = Type.Object(
   {
     policy_id: id("policy"),
@@ -51,7 +48,6 @@ export const PolicyVersion = Type.Object(
 );
 export type PolicyVersion = Static<typeof PolicyVersion>;
 
-/** Body of POST /v1/policies/{policy_id}/activate. */
 export const ActivateInput = closed(
   {
     mode: oneOf(["live", "shadow"]),
@@ -63,7 +59,7 @@ export const ActivateInput = closed(
 );
 export type ActivateInput = Static<typeof ActivateInput>;
 
-/** One finding in a policy document; also an entry of `details` on 422 policy_invalid. */
+/** A finding in a policy document; also an entry of `details` on 422 policy_invalid. */
 export const PolicyDiagnostic = Type.Object(
   {
     path: text(1_000),
@@ -77,7 +73,6 @@ export const PolicyDiagnostic = Type.Object(
 );
 export type PolicyDiagnostic = Static<typeof PolicyDiagnostic>;
 
-/** Answer of POST /v1/policies/check. */
 export const PolicyCheck = Type.Object(
   {
     valid: Type.Boolean(),
@@ -92,7 +87,6 @@ export const PolicyCheck = Type.Object(
 );
 export type PolicyCheck = Static<typeof PolicyCheck>;
 
-/** Answer of saving a policy. */
 export const PolicySaved = Type.Object(
   {
     policy: Policy,
@@ -102,7 +96,6 @@ export const PolicySaved = Type.Object(
 );
 export type PolicySaved = Static<typeof PolicySaved>;
 
-/** Answer of activating a policy. */
 export const PolicyActivated = Type.Object(
   {
     policy: Policy,
@@ -116,12 +109,11 @@ export const PolicyActivated = Type.Object(
 );
 export type PolicyActivated = Static<typeof PolicyActivated>;
 
-/** Filters of GET /v1/policies. */
 export const PolicyListQuery = listQuery({
   status: Type.Optional(oneOf(["draft", "shadow", "live", "retired"])),
 });
 
-/** A pack of policies, enabled per membrane. A starting point for counsel, not legal advice. */
+/** A pack is a starting point for counsel, not legal advice. */
 export const Pack = Type.Object(
   {
     name: text(64),

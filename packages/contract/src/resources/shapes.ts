@@ -1,4 +1,4 @@
-/** Building blocks of schemas. Requests are closed objects, answers are open ones. */
+/** Building blocks of schemas. Requests are closed objects, answers are open. */
 
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { assuranceNames, type FactsFrom, facts_from_pattern } from "../facts/assurance.ts";
@@ -6,27 +6,29 @@ import { type IdKind, idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { name_pattern } from "../names.ts";
 
-/** An object for requests that refuses unlisted fields, so that a typo never weakens a request. */
+/** Refuses unlisted fields, so that a typo never weakens a request. */
 export function closed<P extends TProperties>(properties: P, options: { title?: string; description?: string } = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
-/** The schema or null. A null field is always present. */
+/** A null field is always present. */
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A text of at most `chars_max` characters, possibly empty. */
 export function text(chars_max: number, options: { description?: string; pattern?: string } = {}) {
   return Type.String({ maxLength: chars_max, ...options });
 }
 
-/** A text of 1 to `chars_max` characters, not only white space. */
+/** Has at least one character that is not white space. */
 export function filledText(chars_max: number, options: { description?: string } = {}) {
   return Type.String({ minLength: 1, maxLength: chars_max, pattern: "\\S", ...options });
 }
 
-/** A text for people and models. Line ends, tabs and joiners are its only control and format characters, so it hides nothing. */
+/**
+ * A text for people and models. Only line ends, tabs and joiners are allowed as control or format characters, so it
+ * hides nothing.
+ */
 export function plainText(chars_max: number, description: string) {
   return Type.String({
     minLength: 1,
@@ -36,7 +38,6 @@ export function plainText(chars_max: number, description: string) {
   });
 }
 
-/** A name that a caller chooses, of 1 to `chars_max` characters. */
 export function chosenName(chars_max: number, description: string) {
   const held = "without control and format characters and white space around it";
   return Type.String({
@@ -47,20 +48,17 @@ export function chosenName(chars_max: number, description: string) {
   });
 }
 
-/** One of a closed list of texts. */
 export function oneOf<const V extends readonly string[]>(values: V, options: { description?: string } = {}) {
   // Type.Enum gives the type string; Unsafe gives the exact texts.
   return Type.Unsafe<V[number]>(Type.Enum([...values], { type: "string", ...options }));
 }
 
-/** An identifier of one kind in an answer. */
 export function id(kind: IdKind) {
   return Type.String({ pattern: idPattern(kind), maxLength: 40 });
 }
 
 /**
- * An identifier in the path, query or body of a request. Any text passes, because an impossible identifier gets the same answer
- * as a missing one: 404, or an empty list from a filter.
+ * An identifier in a request. Any text passes, because an impossible identifier gets the same answer as a missing one.
  */
 export function givenId(description: string) {
   return Type.String({ minLength: 1, maxLength: limits.id_chars_max, description });
@@ -81,7 +79,6 @@ export function timeInput(description: string) {
   return Type.String({ format: "date-time", maxLength: 40, description });
 }
 
-/** An object with any keys and values. */
 export function anyObject(description?: string) {
   return Type.Unsafe<Record<string, unknown>>({
     type: "object",
@@ -91,15 +88,15 @@ export function anyObject(description?: string) {
 }
 
 /**
- * Accepts anything at run time, but has the type of `schema` and is a reference to it in openapi.json. For parts
- * that the operation checks itself, because their faults have their own error code or fail one batch item only.
+ * Accepts anything at run time, but has the type of `schema` and refers to it in openapi.json. For parts that the
+ * operation checks itself, because their faults have their own code or fail one batch item.
  */
 export function checkedLater<S extends TSchema>(schema: S & { title?: string }) {
   if (schema.title === undefined) throw new Error("a schema that is checked later needs a title to refer to");
   return Type.Unsafe<Static<S>>({ title: schema.title });
 }
 
-/** `{<wrapper>: <resource>}`, the answer of operations on one resource. */
+/** `{<wrapper>: <resource>}`. */
 export function wrapped<K extends string, S extends TSchema>(wrapper: K, schema: S) {
   return Type.Object({ [wrapper]: schema } as Record<K, S>);
 }
@@ -112,7 +109,7 @@ export function listed<K extends string, S extends TSchema>(plural: K, schema: S
   });
 }
 
-/** The query of every list: `limit` and `cursor`, plus what the list filters on. */
+/** The query of every list: the filters, `limit` and `cursor`. */
 export function listQuery<P extends TProperties>(filters: P) {
   return closed({
     ...filters,
@@ -123,7 +120,6 @@ export function listQuery<P extends TProperties>(filters: P) {
   });
 }
 
-/** An actor: a key, a person, or the service itself. */
 export const Actor = Type.Object(
   {
     type: oneOf(["key", "user", "system"]),
@@ -137,11 +133,10 @@ export const Actor = Type.Object(
 );
 export type Actor = Static<typeof Actor>;
 
-/** The three pipeline modes. Source: contract §3. */
+/** Source: spec §3. */
 export const PipelineMode = oneOf(["live", "shadow", "test"]);
 export type PipelineMode = Static<typeof PipelineMode>;
 
-/** Lowest assurances that count, by category or by fact. */
 export function factsFrom(description: string) {
   return Type.Unsafe<FactsFrom>(
     Type.Record(Type.String({ pattern: facts_from_pattern }), oneOf(assuranceNames), {

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { nullable, text, timestamp } from "./shapes.ts";
 
-/** The organization's use of its plan in this calendar month (UTC). Live decisions count. */
+/** Usage in this calendar month (UTC). Only live decisions count. */
 export const Usage = Type.Object(
   {
     plan_id: text(limits.label_chars_max),

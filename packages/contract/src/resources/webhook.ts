@@ -3,18 +3,17 @@ import { type EventType, eventTypeNames } from "../event-types.ts";
 import { limits } from "../limits.ts";
 import { closed, givenId, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-// Any text passes here, because unknown_event_type is an error code of its own, which the operation reports.
+// Accepts any text, because the operation reports unknown_event_type.
 const eventTypesInput = () =>
   Type.Array(Type.Unsafe<EventType>(text(64)), {
     minItems: 1,
     maxItems: 100,
     description: `of ${eventTypeNames.join(", ")}`,
   });
-// Any text passes here, because the guard's refusals have an error code of their own
-// (webhook_url_refused).
+// Accepts any text, because the guard reports webhook_url_refused.
 const url = () => Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" });
 
-/** Body of POST /v1/escalations/webhooks. Source: contract §4. */
+/** Source: spec §4. */
 export const WebhookInput = closed(
   {
     url: url(),
@@ -26,7 +25,6 @@ export const WebhookInput = closed(
 );
 export type WebhookInput = Static<typeof WebhookInput>;
 
-/** Body of PATCH /v1/escalations/webhooks/{webhook_id}. */
 export const WebhookChange = closed(
   {
     active: Type.Optional(Type.Boolean()),
@@ -40,7 +38,7 @@ export type WebhookChange = Static<typeof WebhookChange>;
 
 const eventType = () => oneOf(eventTypeNames);
 
-/** A webhook. Only the answer that created it shows `secret`; other answers have `***`. Source: contract §2.3. */
+/** Only the answer to creation shows `secret`; other answers have `***`. Source: spec §2.3. */
 export const Webhook = Type.Object(
   {
     id: id("webhook"),
@@ -68,7 +66,7 @@ const attempt = Type.Object({
 
 const deliveryStatus = () => oneOf(["pending", "delivered", "failed", "cancelled"]);
 
-/** One event on its way to one webhook. Source: contract §2.4. */
+/** One event for one webhook. Source: spec §2.4. */
 export const Delivery = Type.Object(
   {
     delivery_id: id("delivery"),
@@ -94,7 +92,6 @@ export const Delivery = Type.Object(
 );
 export type Delivery = Static<typeof Delivery>;
 
-/** Filter of GET /v1/escalations/webhooks/deliveries/failed. */
 export const FailedDeliveriesQuery = listQuery({
   webhook_id: Type.Optional(givenId("prefix wh_")),
 });

@@ -1,16 +1,15 @@
-/** A governor between a client, a server and a service, which the test plays. */
+/** A governor between a client, a server and a service that the test plays. */
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import { vi } from "vitest";
 import { createGovernor, type GovernorOptions } from "../governor.ts";
 
 type Answering = (submission: IntentSubmission) => Partial<Decision>;
 
-/** The tools of the test's server. */
 const tools = ["pay", "look", "peek", "other", "send_money"].map((name) => ({ name }));
 
 /**
- * Returns a governor whose service decides by `answering`; by default it approves every call. Its client has listed the
- * server's tools, unless the test has its own server (`toServer`).
+ * Returns a governor whose service decides by `answering`; by default it approves. The client has listed the tools,
+ * unless the test has its own server (`toServer`).
  */
 export function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
   const toServer: string[] = [];

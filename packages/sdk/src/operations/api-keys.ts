@@ -10,7 +10,6 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The methods on API keys. */
 export function apiKeyCalls(call: Transport) {
   const path = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
   return {
@@ -25,21 +24,18 @@ export function apiKeyCalls(call: Transport) {
     listApiKeys: (query: PageQuery = {}) =>
       call<Page<"api_keys", ApiKey>>("GET", "/v1/api-keys", { query: { ...query } }),
 
-    /** Binds a key, or unbinds it (null), from the next request on. The bindings replace the old ones as a whole. */
+    /** Replaces all bindings of a key from the next request on; null removes them. */
     bindApiKey: async (key_id: string, bindings: KeyBindingsInput | null) =>
       (await call<{ api_key: ApiKey }>("PATCH", path(key_id), { body: { bindings } })).api_key,
 
-    /** Which bindings fit what a key submitted in the last 30 days. */
+    /** Returns bindings that would allow the key's submissions of the last 30 days. */
     getObservedBindings: async (key_id: string) =>
       (await call<{ observed: ObservedBindings }>("GET", `${path(key_id)}/observed-bindings`)).observed,
 
     /** Revokes a key. No request that begins after this call resolves can use it. */
     revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),
 
-    /**
-     * Replaces the client's own key. The old key is invalid when this call resolves. Create a new client with the new
-     * key.
-     */
+    /** Replaces the client's own key. The old key is invalid when this call resolves, so create a new client. */
     rotateApiKey: (key_id: string) => call<ApiKeyRotated>("POST", `${path(key_id)}/rotate`),
   };
 }

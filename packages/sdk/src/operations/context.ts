@@ -7,15 +7,15 @@ import type {
 } from "@countersign/contract";
 import type { Transport } from "../transport.ts";
 
-/** The target of an action, as in `action.target` of an intent. */
+/** As `action.target` of an intent. */
 export interface ContextTarget {
   readonly type: string;
   readonly identifier: string;
 }
 
 /**
- * The methods on stored facts. A document replaces the whole document stored in the same place. Decisions committed
- * after the call use it. Reading and deleting throw `ApiError` (`not_found`) if nothing is stored.
+ * Stored facts. A document replaces the whole document in the same place. Decisions committed after the call use it.
+ * Reading and deleting throw `ApiError` (`not_found`) if nothing is stored.
  */
 export function contextCalls(call: Transport) {
   const org = "/v1/context/org";
@@ -34,31 +34,24 @@ export function contextCalls(call: Transport) {
     validateContext: (document: unknown) =>
       call<ContextValidation>("POST", "/v1/context/validate", { body: document, repeatable: true }),
 
-    /** Stores facts about the organization, for the intents of all its agents. */
+    /** Stores facts for the intents of all agents. */
     putOrgContext: (document: ContextDocument) => put(org, document),
-    /** Returns the facts stored about the organization. */
     getOrgContext: () => get(org),
-    /** Deletes the facts stored about the organization. */
     deleteOrgContext: () => remove(org),
 
-    /** Stores facts about one agent. They precede those about the organization. */
+    /** Stores facts about one agent. They override those about the organization. */
     putAgentContext: (agent_id: string, document: ContextDocument) => put(agent(agent_id), document),
-    /** Returns the facts stored about an agent. */
     getAgentContext: (agent_id: string) => get(agent(agent_id)),
-    /** Deletes the facts stored about an agent. */
     deleteAgentContext: (agent_id: string) => remove(agent(agent_id)),
 
-    /** Stores facts about targets of actions. They precede those about the agent. */
+    /** Stores facts about a target. They override those about the agent. */
     putTargetContext: (subject: ContextTarget, document: ContextDocument) => put(target(subject), document),
-    /** Returns the facts stored about a target. */
     getTargetContext: (subject: ContextTarget) => get(target(subject)),
-    /** Deletes the facts stored about a target. */
     deleteTargetContext: (subject: ContextTarget) => remove(target(subject)),
 
     /** Registers your endpoint. Only this answer shows its secret, which is new each time. */
     putContextSource: async (input: ContextSourceInput) =>
       (await call<{ source: ContextSource }>("PUT", source, { body: input })).source,
-    /** Returns the registered endpoint with its secret masked. */
     getContextSource: async () => (await call<{ source: ContextSource }>("GET", source)).source,
     /** Removes the endpoint. Decisions committed after the call do not use its facts. */
     deleteContextSource: () => remove(source),

@@ -8,7 +8,7 @@ import type {
 } from "@countersign/contract";
 import type { Transport } from "../transport.ts";
 
-/** The methods on freezes. An unfreeze that is not `unfrozen` waits for a second, different person. */
+/** Freezes. An unfreeze that is not `unfrozen` waits for a second, different person. */
 export function freezeCalls(call: Transport) {
   const begin = async (path: string, body: FreezeInput) =>
     (await call<{ freeze: Freeze }>("POST", `${path}/freeze`, { body })).freeze;
@@ -16,7 +16,7 @@ export function freezeCalls(call: Transport) {
   const agent = (agent_id: string) => `/v1/agents/${encodeURIComponent(agent_id)}`;
   const key = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
   return {
-    /** Lists the current freezes, newest first. */
+    /** Lists current freezes, newest first. */
     listFreezes: async () => (await call<{ freezes: Freeze[] }>("GET", "/v1/freezes")).freezes,
 
     /** Counts what a freeze would stop. */
@@ -31,7 +31,6 @@ export function freezeCalls(call: Transport) {
     freezeKey: (key_id: string, input: FreezeInput) => begin(key(key_id), input),
     unfreezeKey: (key_id: string, input: UnfreezeInput) => end(key(key_id), input),
 
-    /** Stops all actions of the organization. */
     freezeOrganization: (input: FreezeInput) => begin("/v1/organization", input),
     unfreezeOrganization: (input: UnfreezeInput) => end("/v1/organization", input),
   };

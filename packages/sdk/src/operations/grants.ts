@@ -3,14 +3,12 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** Filters of `listGrants`. */
 export interface GrantQuery extends PageQuery {
   readonly agent_id?: string;
   /** Only grants that are neither spent nor expired nor revoked. */
   readonly live?: "true";
 }
 
-/** The methods on grants. */
 export function grantCalls(call: Transport) {
   return {
     /** Allows a limited number of actions that are similar to a held one. */
@@ -26,7 +24,6 @@ export function grantCalls(call: Transport) {
     getGrant: (grant_id: string) =>
       call<{ grant: Grant; uses: GrantUse[] }>("GET", `/v1/grants/${encodeURIComponent(grant_id)}`),
 
-    /** Revokes a grant. */
     revokeGrant: (grant_id: string) => call<null>("DELETE", `/v1/grants/${encodeURIComponent(grant_id)}`),
   };
 }

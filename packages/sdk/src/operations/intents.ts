@@ -16,13 +16,12 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The options of a submission. */
 export interface SubmitOptions {
   readonly mode?: "shadow" | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Filters of `listIntents`. `from` is included, `to` is not. */
+/** `from` is included, `to` is not. */
 export interface IntentQuery extends PageQuery {
   readonly agent_id?: string;
   readonly verdict?: Verdict;
@@ -35,10 +34,7 @@ export interface IntentQuery extends PageQuery {
   readonly session_id?: string;
 }
 
-/**
- * The options of reading a decision. `wait` seconds (at most 55) lets the service hold the answer until the outcome is
- * final.
- */
+/** `wait` (at most 55 seconds) delays the answer until the outcome is final. */
 export interface DecisionOptions {
   readonly wait?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -48,7 +44,6 @@ const wait_seconds_max = 55;
 
 const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
 
-/** The methods on intents. */
 export function intentCalls(call: Transport) {
   const readDecision = async (intent_id: string, { wait, signal }: DecisionOptions, over_outages: boolean) => {
     const options = { query: { wait }, signal, over_outages };
@@ -76,8 +71,8 @@ export function intentCalls(call: Transport) {
     },
 
     /**
-     * Requests decisions on up to 50 actions. Counts as one request. Answers come in order. A bad item fails alone
-     * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` get one.
+     * Requests decisions on up to 50 actions as one request. Answers come in order. A bad item fails alone (`success:
+     * false`), without throwing. Items without an `idempotency_key` get one.
      */
     submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
       const intents = items.map((item) => ({
@@ -95,12 +90,12 @@ export function intentCalls(call: Transport) {
     /** Returns the intent, the facts of its decision, and the decision. */
     getIntent: (intent_id: string) => call<IntentAnswer>("GET", path(intent_id)),
 
-    /** Returns the current decision on an intent, or the decision after waiting for the outcome. */
+    /** Returns the current decision, or the decision after waiting for the outcome. */
     getDecision: (intent_id: string, options: DecisionOptions = {}) => readDecision(intent_id, options, false),
 
     /**
      * Resolves when the outcome is final, however long the review takes, also across restarts of the service. `signal`
-     * ends the wait. The call rejects if the service cannot be reached for about five minutes.
+     * ends the wait. Rejects if the service cannot be reached for about five minutes.
      */
     waitForOutcome: async (intent_id: string, signal?: AbortSignal): Promise<Decision> => {
       for (;;) {
@@ -117,13 +112,13 @@ export function intentCalls(call: Transport) {
   };
 }
 
-/** The methods for executing an action. See docs/decisions/0036-claims.md. */
+/** See docs/decisions/0036-claims.md. */
 function executionCalls(call: Transport) {
   return {
     /**
-     * Claims an approved action before it is executed. `nonce`: created by this process for this action; the client
-     * repeats the claim with it. Throws `ApiError` with the code `already_claimed` if another caller claimed it
-     * earlier, and `blocked_now` if current rules block it.
+     * Claims an approved action before it is executed. Create a `nonce` per process and action; the client repeats the
+     * claim with it. Throws `ApiError` with `already_claimed` if another caller claimed the action, and `blocked_now`
+     * if current rules block it.
      */
     claimIntent: async (intent_id: string, nonce: string) => {
       const options = { body: { nonce }, repeatable: true };

@@ -10,7 +10,6 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
 
-/** The methods on membranes. */
 export function membraneCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ membrane: Membrane }>(method, `/v1/membranes${path}`, options)).membrane;
@@ -26,12 +25,11 @@ export function membraneCalls(call: Transport) {
     /** Creates a membrane in shadow mode. `warnings` as in `changeMembrane`. */
     createMembrane: (input: MembraneInput) => save("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
-    /** Returns one membrane with its settings. */
     getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
 
     /**
-     * Replaces each given field. Of thresholds and escalation, replaces each given member. Its `warnings` report that
-     * the given packs and live policies together can exhaust the budget of a decision.
+     * Replaces each given field, and each given member of thresholds and escalation. `warnings` report that the packs
+     * and live policies together can exhaust the budget of a decision.
      */
     changeMembrane: (membrane_id: string, change: MembraneChange) => save("PATCH", id(membrane_id), { body: change }),
 
@@ -39,7 +37,7 @@ export function membraneCalls(call: Transport) {
     getCoverage: async (membrane_id: string) =>
       (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
 
-    /** Starts enforcing the membrane's decisions. `next_steps` name the facts that were missing in shadow mode. */
+    /** Starts enforcing decisions. `next_steps` name the facts that were missing in shadow mode. */
     goLive: (membrane_id: string) => flat(call<MembraneLive>("POST", `/v1/membranes${id(membrane_id)}/go-live`)),
 
     /** Stops enforcing. Actions are still decided and recorded. */
@@ -47,7 +45,7 @@ export function membraneCalls(call: Transport) {
   };
 }
 
-/** Merges the members beside the membrane in an answer into the membrane. */
+/** Moves the other members of an answer into the membrane. */
 async function flat<A extends MembraneLive | MembraneSaved>(answer: Promise<A>) {
   const { membrane, ...beside } = await answer;
   return { ...membrane, ...beside };

@@ -2,11 +2,11 @@ import { type OperationId, operationRows, type operations } from "@countersign/c
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Client, createClient } from "../index.ts";
 
-const input = {} as never; // The content does not matter here, only the path.
+const input = {} as never; // Only the path matters here.
 const context = { contract_version: "1" as const, facts: {} };
 const target = { type: "a", identifier: "b" };
 
-/** One call of every operation, by its operation_id. */
+/** One call of every operation. */
 const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> = {
   quickstart: (client) => client.quickstart(input),
   intake: (client) => client.intake(input),
@@ -143,10 +143,10 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   unsubscribe: (client) => client.unsubscribe("token"),
 };
 
-// Probes, metrics and the API's description are for operators, not for callers.
+// Operators use these, not callers.
 const called = operationRows.filter(([, operation]) => operation.tag !== "Operating");
 
-// As in a page that comes by plain http from another machine, where browsers keep only this part of `crypto`.
+// All of `crypto` that browsers keep in a page over plain http from another machine.
 beforeAll(() => vi.stubGlobal("crypto", { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) }));
 afterAll(() => vi.unstubAllGlobals());
 
@@ -176,11 +176,11 @@ type QueryNames<Id extends OperationId> = Table[Id] extends { query: { propertie
   : never;
 /** Operations with a list, and the overview, which has the same filters. */
 type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
-/** The names in the last argument of a method. */
+/** Names in the last argument of a method. */
 type Taken<Id extends keyof Client> =
   Required<Parameters<Client[Id]>> extends [...unknown[], infer Q] ? keyof Q : never;
 type Differing<A, B> = Exclude<A | B, A & B>;
-/** `listEscalations: group` if only the contract's operation or only the client's method has that filter. */
+/** `listEscalations: group` if only one of the contract and the client has that filter. */
 type Forgotten = {
   [Id in Filtering]: `${Id}: ${Differing<QueryNames<Id>, Taken<Id> & string>}`;
 }[Filtering];

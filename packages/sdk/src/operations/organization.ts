@@ -11,7 +11,7 @@ import type {
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The window of `getOverview`, which is widened to whole hours. Without times: the 24 hours until now. */
+/** The window of `getOverview`, extended to whole hours. Default: the last 24 hours. */
 export interface OverviewOptions {
   readonly from?: string;
   readonly to?: string;
@@ -19,7 +19,7 @@ export interface OverviewOptions {
   readonly mode?: PipelineMode;
 }
 
-/** Filters of `listAudit`. `from` is included, `to` is not. */
+/** `from` is included, `to` is not. */
 export interface AuditQuery extends PageQuery {
   readonly type?: AuditType;
   readonly actor?: string;
@@ -27,13 +27,12 @@ export interface AuditQuery extends PageQuery {
   readonly to?: string;
 }
 
-/** The methods on the organization. */
 export function organizationCalls(call: Transport) {
   return {
-    /** Returns the caller that the service sees. */
+    /** Returns who the service sees as the caller. */
     getCaller: async () => (await call<{ caller: CallerInfo }>("GET", "/v1/me")).caller,
 
-    /** Returns the counts of decisions in a window of time. */
+    /** Returns counts of decisions in a window of time. */
     getOverview: async (query: OverviewOptions = {}) =>
       (await call<{ overview: Overview }>("GET", "/v1/overview", { query: { ...query } })).overview,
 
@@ -41,11 +40,9 @@ export function organizationCalls(call: Transport) {
     listAudit: (query: AuditQuery = {}) =>
       call<Page<"audit", OrgAuditRecord>>("GET", "/v1/audit", { query: { ...query } }),
 
-    /** Returns the settings of the organization. */
     getOrganization: async () =>
       (await call<{ organization: OrganizationSettings }>("GET", "/v1/organization")).organization,
 
-    /** Changes the settings of the organization. */
     changeOrganization: async (change: OrganizationChange) =>
       (await call<{ organization: OrganizationSettings }>("PATCH", "/v1/organization", { body: change })).organization,
 

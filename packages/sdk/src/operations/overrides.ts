@@ -3,13 +3,11 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** Filters of `listOverrides`. */
 export interface OverrideQuery extends PageQuery {
   readonly agent_id?: string;
   readonly intent_id?: string;
 }
 
-/** The methods on overrides. */
 export function overrideCalls(call: Transport) {
   return {
     /** Approves a blocked action for its next retry. `pending_second` while it waits for a second, different person. */

@@ -14,7 +14,6 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
 
-/** The methods on policies and packs. */
 export function policyCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ policy: Policy }>(method, `/v1/policies${path}`, options)).policy;
@@ -23,26 +22,26 @@ export function policyCalls(call: Transport) {
     flat(call<PolicySaved>(method, `/v1/policies${path}`, options));
 
   return {
-    /** Saves version 1 of a new policy as a draft. Its `diagnostics` are failed tests, which prevent activation. */
+    /** Saves version 1 of a new policy as a draft. `diagnostics` are failed tests, which prevent activation. */
     createPolicy: (input: PolicyInput) => save("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
     /** Lists policies in their newest versions, newest first. */
     listPolicies: (query: PageQuery & { readonly status?: Policy["status"] } = {}) =>
       call<Page<"policies", Policy>>("GET", "/v1/policies", { query: { ...query } }),
 
-    /** Returns a policy in its newest version. `active_version` is null while none is in force. */
+    /** Returns the newest version. `active_version` is null while none is in force. */
     getPolicy: (policy_id: string) => one("GET", id(policy_id)),
 
     /** Lists the versions of a policy, newest first. */
     listPolicyVersions: (policy_id: string, query: PageQuery = {}) =>
       call<Page<"versions", PolicyVersion>>("GET", `/v1/policies${id(policy_id)}/versions`, { query: { ...query } }),
 
-    /** Saves a new version. The one in force stays until the new one is activated. See `createPolicy`. */
+    /** Saves a new version. The active one stays in force until you activate the new one. See `createPolicy`. */
     replacePolicy: (policy_id: string, input: PolicyInput) => save("PUT", id(policy_id), { body: input }),
 
     /**
      * Puts the newest version in force, or in shadow mode: evaluated and reported, never enforced. With `version`, only
-     * if that one is the newest. Its `warnings` report that policies together can exhaust the budget of a decision.
+     * if that one is the newest. `warnings` report that policies together can exhaust the budget of a decision.
      */
     activatePolicy: (policy_id: string, mode: "live" | "shadow", version?: number) =>
       flat(call<PolicyActivated>("POST", `/v1/policies${id(policy_id)}/activate`, { body: { mode, version } })),
@@ -53,15 +52,14 @@ export function policyCalls(call: Transport) {
     /** Returns the diagnostics of a document, without saving it. */
     checkPolicy: (input: PolicyInput) => call<PolicyCheck>("POST", "/v1/policies/check", { body: input }),
 
-    /** Returns the JSON Schema of the policy document. */
     getPolicySchema: () => call<Record<string, unknown>>("GET", "/v1/policies/schema"),
 
     /** Lists the packs of this version of the service. */
     listPacks: (query: PageQuery = {}) => call<Page<"packs", Pack>>("GET", "/v1/packs", { query: { ...query } }),
 
     /**
-     * Decides recorded intents again with a candidate, which may take a minute. `on_progress` is called with the
-     * progress. An aborted `signal` or an error of `on_progress` cancels the backtest.
+     * Decides recorded intents again with a candidate, which may take a minute. An aborted `signal` or an error of
+     * `on_progress` cancels the backtest.
      */
     backtest: async (
       input: BacktestInput,
@@ -83,7 +81,7 @@ export function policyCalls(call: Transport) {
   };
 }
 
-/** Merges the members beside the policy in an answer into the policy. */
+/** Moves the other members of an answer into the policy. */
 async function flat<A extends PolicySaved | PolicyActivated>(answer: Promise<A>) {
   const { policy, ...beside } = await answer;
   return { ...policy, ...beside };

@@ -3,7 +3,6 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The methods on webhooks and their failed deliveries. */
 export function webhookCalls(call: Transport) {
   const base = "/v1/escalations/webhooks";
   const path = (webhook_id: string) => `${base}/${encodeURIComponent(webhook_id)}`;
@@ -18,21 +17,20 @@ export function webhookCalls(call: Transport) {
     /** Lists webhooks with masked secrets, newest first. */
     listWebhooks: (query: PageQuery = {}) => call<Page<"webhooks", Webhook>>("GET", base, { query: { ...query } }),
 
-    /** Returns one webhook with its secret masked. */
     getWebhook: async (webhook_id: string) => (await call<{ webhook: Webhook }>("GET", path(webhook_id))).webhook,
 
     /** Changes a webhook, or switches it off and on. */
     changeWebhook: async (webhook_id: string, change: WebhookChange) =>
       (await call<{ webhook: Webhook }>("PATCH", path(webhook_id), { body: change })).webhook,
 
-    /** Gives a webhook a new signing secret at once. Only this answer contains the full secret. */
+    /** Replaces the signing secret at once. Only this answer contains the full secret. */
     rotateWebhookSecret: async (webhook_id: string) =>
       (await call<{ webhook: Webhook }>("POST", `${path(webhook_id)}/rotate-secret`)).webhook,
 
-    /** Deletes a webhook. Its pending deliveries are cancelled. */
+    /** Deletes a webhook and cancels its pending deliveries. */
     deleteWebhook: (webhook_id: string) => call<null>("DELETE", path(webhook_id)),
 
-    /** Lists the deliveries that failed after three attempts, newest first. */
+    /** Lists deliveries that failed after three attempts, newest first. */
     listFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
       call<Page<"deliveries", Delivery>>("GET", `${base}/deliveries/failed`, { query: { ...query } }),
 
@@ -44,7 +42,7 @@ export function webhookCalls(call: Transport) {
 
     /**
      * Sends a page of failed deliveries again, except those that were already sent again or have no active webhook.
-     * Returns the new deliveries, possibly none. Continue with `next_cursor` until it is null.
+     * Returns the new deliveries, possibly none. Continue until `next_cursor` is null.
      */
     retryFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
       call<Page<"deliveries", Delivery>>("POST", `${base}/deliveries/failed/retry`, {

@@ -1,12 +1,10 @@
-/** A client of a fake service. */
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import { vi } from "vitest";
 
-/** A final decision. */
 export const decided = (given: Partial<Decision>) =>
   ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
 
-/** Returns a client that answers a submission, and then the waiting calls. */
+/** Answers a submission with `first`, and waiting calls with `ruling`. */
 export function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
   const submitted: IntentSubmission[] = [];
   const observed: unknown[] = [];

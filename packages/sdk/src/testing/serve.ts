@@ -1,4 +1,3 @@
-/** A service with predefined answers, for tests of the client. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -11,7 +10,7 @@ interface Received {
   readonly body: string;
 }
 
-/** Serves the answers one after the other (the last one repeatedly) and records the requests. */
+/** Serves the answers in order (the last one repeatedly) and records the requests. */
 export async function serve(...answers: ((response: ServerResponse) => void)[]) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -31,7 +30,6 @@ export async function serve(...answers: ((response: ServerResponse) => void)[]) 
   return { received, waits, base_url, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
 }
 
-/** Returns a JSON answer. */
 export const json =
   (status: number, body: unknown, headers = {}) =>
   (response: ServerResponse) =>

@@ -23,7 +23,6 @@ agent. The parent must be in the register already.
 Example:
   $ countersign agents set night-worker --owner "Ann Lee" --purpose "Pays invoices at night" --parent planner`;
 
-/** Adds `agents list`, `agents show` and `agents set`. */
 export function addAgents(program: Command, terminal: Terminal): void {
   const agents = program.command("agents").description("the register of agents");
   agents

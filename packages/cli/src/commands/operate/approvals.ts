@@ -26,7 +26,6 @@ page of the decision in the console names its review.
 Example:
   $ countersign approvals revoke esc_01K… --reason "wrong account"`;
 
-/** Adds `approvals revoke`. */
 export function addApprovals(program: Command, terminal: Terminal): void {
   program
     .command("approvals")
@@ -51,7 +50,6 @@ async function revoke(terminal: Terminal, escalation_id: string, { reason, ...se
   terminal.print(visible(`the approval of ${intent_id} is revoked`));
 }
 
-/** Adds `grants list` and `grants revoke`. */
 export function addGrants(program: Command, terminal: Terminal): void {
   const grants = program.command("grants").description("actions that people allowed in advance");
   grants

@@ -15,7 +15,6 @@ interface FreezeOptions extends ServiceOptions {
 
 type UnfreezeOptions = Pick<FreezeOptions, "url" | "apiKey" | "reason">;
 
-/** The target of a freeze. */
 interface Target {
   readonly kind: FreezeKind;
   /** Empty for the organization. */
@@ -40,7 +39,6 @@ const kinds = [
   { kind: "organization", name: "organization", what: "all agents and keys", example: "organization" },
 ] as const;
 
-/** Adds `freeze`, `freeze list` and `unfreeze`. */
 export function addFreeze(program: Command, terminal: Terminal): void {
   const freeze = program.command("freeze").description("stop an agent, a key or the organization at once");
   const unfreeze = program.command("unfreeze").description("end a freeze");

@@ -13,7 +13,6 @@ const help = `
 An outcome is unknown if an action was claimed and nobody reported what became of it within 15 minutes. Look in the system that
 the action changes, then report what you found. A claim is never given back.`;
 
-/** Adds `intents unknown` and `intents settle`. */
 export function addIntents(program: Command, terminal: Terminal): void {
   const intents = program.command("intents").description("find and settle unknown outcomes of actions");
   intents

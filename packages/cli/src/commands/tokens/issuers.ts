@@ -26,7 +26,6 @@ Examples:
   $ countersign issuers add --issuer https://idp.example.com --jwks-url https://idp.example.com/jwks --audience countersign
   $ countersign issuers add --trust-domain prod.example.com --jwks-file bundle.json --audience countersign`;
 
-/** Adds `issuers add`, `issuers list` and `issuers remove`. */
 export function addIssuers(program: Command, terminal: Terminal): void {
   const issuers = program.command("issuers").description("trusted issuers of tokens that prove who an agent is");
   issuers
@@ -52,7 +51,7 @@ export function addIssuers(program: Command, terminal: Terminal): void {
     .action((options: ServiceOptions) => list(terminal, options));
   issuers
     .command("remove <issuer_id>")
-    .description("trust an issuer no more")
+    .description("stop trusting an issuer")
     .addOption(urlOption())
     .addOption(keyOption("admin key"))
     .addHelpText("after", "\nExample:\n  $ countersign issuers remove iss_01K…")

@@ -1,4 +1,3 @@
-/** The organization's audit trail. */
 import { type AuditType, auditTypes, type OrgAuditRecord } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient } from "../../api/session.tsx";

@@ -1,4 +1,3 @@
-/** API keys. */
 import type { ApiKey, ApiKeyCreated } from "@countersign/contract";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";

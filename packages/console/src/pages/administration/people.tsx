@@ -1,4 +1,3 @@
-/** The organization's people and open invitations. */
 import { useState } from "react";
 import { useClient, useMay } from "../../api/session.tsx";
 import { PageHead } from "../../parts/page-head.tsx";

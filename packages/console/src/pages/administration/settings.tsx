@@ -1,4 +1,3 @@
-/** The caller, the appearance, and a first decision for new users. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
 import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
@@ -14,12 +13,14 @@ import { TestIntent } from "../welcome.tsx";
 import { OwnPaceCard } from "./people/reviewer-pace.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
-  admin: "Keys, membranes, policies, webhooks, people; and everything an operator may do.",
+  admin:
+    "Manages keys, membranes, policies, webhooks, agents, sign-in and people, and ends freezes. May do everything that an operator may.",
   operator:
-    "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and everything a reviewer may do.",
-  reviewer: "Decides escalations.",
+    "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, starts freezes and reads the audit trail. May do everything that a reviewer may.",
+  reviewer: "Decides escalations, manages grants, and reads decisions, rules and agents.",
   agent: "Submits intents and reads its own.",
-  auditor: "Reads everything and changes nothing.",
+  auditor:
+    "Reads decisions, rules, people and the audit trail, but no keys, invitations and failed deliveries. Changes nothing.",
 };
 
 export function SettingsPage() {
@@ -93,7 +94,7 @@ export function SettingsPage() {
   );
 }
 
-/** Whose word counts for people and for agents. Open mode has no single sign-on. */
+/** Open mode has no single sign-on. */
 function TrustedIssuers({ is_open }: { readonly is_open: boolean }) {
   return (
     <>

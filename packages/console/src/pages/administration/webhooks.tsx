@@ -1,4 +1,3 @@
-/** Webhooks, followed by failed deliveries. */
 import type { Webhook } from "@countersign/contract";
 import { useState } from "react";
 import { useClient, useMay } from "../../api/session.tsx";

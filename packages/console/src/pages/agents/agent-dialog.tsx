@@ -1,4 +1,3 @@
-/** The form that registers an agent or changes its entry. */
 import { limits, type RegisteredAgent } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
@@ -7,7 +6,7 @@ import { TextArea, TextField } from "../../parts/forms/field.tsx";
 import { Failed } from "../../parts/states.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** `agent`: the one to change; null: a new one. */
+/** `agent` null: a new one. */
 export function AgentDialog({
   agent,
   onClose,
@@ -25,7 +24,7 @@ export function AgentDialog({
       return client.registerAgent(agent?.agent_id ?? text("agent_id") ?? "", input);
     },
     onSuccess: () => {
-      toasts.done("Saved", "Decisions follow it from the next one on.");
+      toasts.done("Saved", "It applies from the next decision on.");
       void queries.invalidateQueries({ queryKey: ["agents"] });
       onClose();
     },

@@ -1,4 +1,3 @@
-/** The form of a backtest: the rules, and the recorded actions to decide again. */
 import { limits } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
@@ -68,7 +67,6 @@ export function BacktestForm({
   );
 }
 
-/** Returns the policies to choose from, and the chosen one. */
 function usePolicyOptions(policy_id: string) {
   const client = useClient();
   const policies = useQuery({

@@ -28,7 +28,7 @@ export function useBacktestRun({ policy_id, days, membrane_id, agent_id }: Scope
     },
   });
   const { reset } = run;
-  // The page shows a result only below the form that asked for it.
+  // A result belongs to the form that requested it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when any field of the form changes
   useEffect(() => {
     stopping.current?.abort();

@@ -1,7 +1,6 @@
-/** The scope of a backtest in the page's address: rules, time, membrane and agent. */
 import { type Filters, useFilters } from "../../shell/filters.ts";
 
-/** How far back the recorded actions go, in days. */
+/** Age of the recorded actions in days. */
 export const windows = [
   ["1", "the last day"],
   ["7", "the last 7 days"],

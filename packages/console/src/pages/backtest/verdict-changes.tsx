@@ -1,4 +1,3 @@
-/** The verdicts that a backtest would change: as a matrix, and one by one. */
 import type { Backtest, Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { ActionName } from "../../parts/records/action-name.tsx";

@@ -1,4 +1,3 @@
-/** One membrane: its settings and results, with buttons to go live or return to shadow. */
 import type { Membrane } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -15,7 +14,7 @@ import { ShadowReport } from "./shadow-report.tsx";
 
 export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
   const may = useMay("admin");
-  /** The status in the dialog. It stays if someone else changes the membrane meanwhile. */
+  /** Kept for the open dialog if someone else changes the membrane. */
   const [asked, setAsked] = useState<Membrane["status"] | null>(null);
   const move = useMove(membrane, () => setAsked(null));
   const live = membrane.status === "live";
@@ -60,7 +59,6 @@ export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane
   );
 }
 
-/** Moves the membrane to live or to shadow. */
 function useMove({ membrane_id }: Membrane, onSettled: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -84,7 +82,7 @@ function useMove({ membrane_id }: Membrane, onSettled: () => void) {
 
 const share = (value: number | null) => (value === null ? "never" : `from risk ${value}`);
 
-/** The membrane blocks from `block_at` on. If `escalate_at` is not lower, no risk leads to a review. */
+/** The membrane blocks from `block_at` on, so a higher `escalate_at` has no effect. */
 function reviewShare({ escalate_at, block_at }: Membrane["thresholds"]): string {
   if (escalate_at === null || block_at === null || escalate_at < block_at) return share(escalate_at);
   return `never: risk ${block_at} blocks before risk ${escalate_at} would escalate`;

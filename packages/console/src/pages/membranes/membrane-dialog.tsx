@@ -1,4 +1,3 @@
-/** The form of one membrane. */
 import { limits, type Membrane, type MembraneChange, type Pace } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
@@ -9,7 +8,7 @@ import { changedOnly } from "../../parts/records/changed-only.ts";
 import { Failed, Loaded } from "../../parts/states.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** `membrane`: the one to change; null: a new one. */
+/** `membrane` null: a new one. */
 export function MembraneDialog({
   membrane,
   onClose,
@@ -56,7 +55,7 @@ export function MembraneDialog({
 
 const riskOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
 
-/** Returns the membrane in the form. Without `with_packs` the packs stay unchanged. */
+/** Without `with_packs` the packs stay unchanged. */
 function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
   const text = (name: string) => String(form.get(name) ?? "");
   const pace = paceOf(text("min_seconds"), text("reason_from"));
@@ -89,7 +88,7 @@ function paceOf(min_seconds: string, reason_from: string): Pace | null {
   };
 }
 
-/** `packs_shown`: the form shows the packs. Before that, saving must not switch them off. */
+/** Until the form shows the packs, saving must not switch them off. */
 function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -106,7 +105,7 @@ function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () =>
           );
     },
     onSuccess: ({ warnings }) => {
-      toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");
+      toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "It applies from the next decision on.");
       for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
@@ -200,7 +199,7 @@ function ReviewFields({ membrane }: FieldsProps) {
       />
       <TextField
         label="Approval that needs a reason"
-        hint="its number within five minutes, for example 10; empty: none"
+        hint="this one within five minutes and all later ones, for example 10; empty: none"
         name="reason_from"
         type="number"
         min={1}

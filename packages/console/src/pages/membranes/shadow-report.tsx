@@ -1,4 +1,3 @@
-/** Actions that a membrane in shadow would have stopped. */
 import type { Membrane, Verdict } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

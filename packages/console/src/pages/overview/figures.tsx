@@ -1,4 +1,3 @@
-/** The figures and charts of an overview. */
 import type { Overview } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useSubmits } from "../../api/session.tsx";

@@ -1,11 +1,9 @@
-/** Names the keys that need an admin's attention. */
 import type { Overview } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "../../api/session.tsx";
 import { warningTexts } from "../../parts/key-warning-texts.ts";
 import { Data } from "../../parts/tables/data.tsx";
 
-/** At most this many keys are named. */
 const named_max = 5;
 
 export function KeyWarnings({ keys }: Pick<Overview, "keys">) {

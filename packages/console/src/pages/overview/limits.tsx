@@ -1,4 +1,3 @@
-/** Decision latency, and use of the quota. */
 import type { Overview } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,3 @@
-/** The editor of a policy with its check, its marks and its buttons. */
 import type { Policy } from "@countersign/contract";
 import { Link, useBlocker } from "@tanstack/react-router";
 import { useMay } from "../../api/session.tsx";
@@ -8,7 +7,7 @@ import { type Checked, useCheck } from "./policy-check.ts";
 import { type PolicyText, usePolicyText } from "./policy-text.ts";
 import { NewerVersionQuestion, SaveFailed, useSavePolicy } from "./save-policy.tsx";
 
-/** `policy`: the one to change; null: a new one. */
+/** `policy` null: a new one. */
 export function Editor({ policy }: { readonly policy: Policy | null }) {
   const may = useMay("admin");
   const written = usePolicyText(policy);
@@ -97,7 +96,6 @@ function statusText({ error, checking, marks, tests }: Checked): string {
   return checking ? "Checking …" : foundIn(marks, tests);
 }
 
-/** Returns the result of the check in words. `tests`: number of tests in the document. */
 function foundIn(marks: readonly Mark[], tests: number): string {
   const warnings = marks.filter(({ severity }) => severity === "warning").length;
   const errors = marks.length - warnings;

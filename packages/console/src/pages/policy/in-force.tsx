@@ -1,4 +1,3 @@
-/** The active version of a policy, with buttons to change it. */
 import type { Policy } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -7,7 +6,7 @@ import { useClient, useMay } from "../../api/session.tsx";
 import { Confirm } from "../../parts/forms/dialog.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** The question of the dialog. It keeps the displayed version, because a newer one may arrive. */
+/** Keeps the displayed version, because a newer one may arrive. */
 interface Asked {
   readonly what: "live" | "shadow" | "retire";
   readonly version: number;
@@ -40,7 +39,6 @@ export function InForce({ policy }: { readonly policy: Policy }) {
   );
 }
 
-/** Activates or retires the policy. */
 function useAct({ policy_id }: Policy, onSettled: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -54,7 +52,7 @@ function useAct({ policy_id }: Policy, onSettled: () => void) {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
         after.status === "retired" ? "Retired" : `Version ${after.active_version} is active (${after.status})`,
-        "Every later decision follows it.",
+        "It applies from the next decision on.",
       );
       for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
     },
@@ -96,7 +94,7 @@ const actions = { live: "Activate", shadow: "Activate in shadow", retire: "Retir
 const consequences = {
   live: "It applies from the next decision on, on every node.",
   shadow: "It is evaluated and recorded from the next decision on, and stops nothing.",
-  retire: "It stops deciding with the next decision. You cannot activate it again, and its name stays taken.",
+  retire: "It is not evaluated from the next decision on. You cannot activate it again, and its name stays taken.",
 } as const;
 
 function Question({

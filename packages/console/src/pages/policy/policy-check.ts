@@ -1,17 +1,14 @@
-/** Checks the text of a policy during editing. */
 import type { PolicyCheck } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useClient } from "../../api/session.tsx";
 import { type Mark, marksOf, readText } from "../../policies/document-text.ts";
 
-/** The result of the last check. */
 export interface Checked {
   readonly marks: readonly Mark[];
   readonly checking: boolean;
   readonly error: unknown;
   readonly has_comments: boolean;
-  /** Number of tests in the text. */
   readonly tests: number;
 }
 

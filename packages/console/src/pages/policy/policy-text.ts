@@ -1,4 +1,4 @@
-/** The text of a policy in the editor: the saved one, the edited one, and a draft of an earlier visit. */
+/** The text in the editor: the saved one, the edited one, and a draft of an earlier visit. */
 import type { Policy } from "@countersign/contract";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useDraftName } from "../../api/draft.ts";
@@ -28,7 +28,6 @@ export function usePolicyText(policy: Policy | null) {
     setText,
     dirty,
     begun,
-    /** The text comes from an earlier visit's draft. */
     restored: restored !== null,
     takeBack: () => {
       setText(base);

@@ -1,4 +1,3 @@
-/** Saves the text of a policy as its newest version. */
 import type { Policy } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -11,10 +10,7 @@ import { useToasts } from "../../parts/toasts.tsx";
 import { readText } from "../../policies/document-text.ts";
 import type { PolicyText } from "./policy-text.ts";
 
-/**
- * `save` takes the version that it may replace. If the service has a newer one, it saves nothing, and `newer` is that
- * version.
- */
+/** `save` takes the version that it may replace. If the service has a newer one, it saves nothing and sets `newer`. */
 export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyText) {
   const client = useClient();
   const queries = useQueryClient();
@@ -44,7 +40,6 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   return { save, newer, setNewer };
 }
 
-/** Asks whether to replace a version that someone saved after the editor read it. */
 export function NewerVersionQuestion({
   version,
   busy,

@@ -1,4 +1,3 @@
-/** The list of the review queue: an entry for each case, and a group for near-identical cases. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import type { MouseEvent, Ref } from "react";
@@ -19,12 +18,12 @@ export function Cases({
 }: {
   readonly queue: Queue;
   readonly current: ChosenCase;
-  /** Null: this caller, or this list, has nothing to decide. */
+  /** Null: nothing to decide for this caller or in this list. */
   readonly onRule: ((group: Group) => void) | null;
   readonly ref: Ref<HTMLElement>;
 }) {
   const onChoose: Choose = (id, event) => {
-    // A narrow screen shows one at a time, so there the link opens the case's page.
+    // A narrow screen has no room beside the list, so the link opens the case's page.
     if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
     event.preventDefault();
     // A click without a pointer comes from the keyboard.
@@ -81,7 +80,7 @@ function GroupEntries({
   readonly open: boolean;
   readonly chosen: string | undefined;
   readonly onToggle: () => void;
-  /** Null: this caller, or this list, has nothing to decide. */
+  /** Null: nothing to decide for this caller or in this list. */
   readonly onRule: (() => void) | null;
   readonly onChoose: Choose;
 }) {

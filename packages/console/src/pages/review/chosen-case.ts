@@ -1,4 +1,3 @@
-/** The chosen case of the queue, and its successor. */
 import type { Escalation } from "@countersign/contract";
 import { useCallback, useEffect, useState } from "react";
 
@@ -8,9 +7,8 @@ export function useChosenCase(
   chosen: string | undefined,
   setFilters: (change: { readonly case: string }) => void,
 ) {
-  /** The case last chosen by keyboard. */
   const [called, setCalled] = useState<string>();
-  /** Cases of the last ruling on this page, which the list may still contain. */
+  /** Cases of the last ruling, which the list may still contain. */
   const [ruled, setRuled] = useState<readonly string[]>([]);
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
   const first = visible.find(({ escalation_id }) => !ruled.includes(escalation_id))?.escalation_id;
@@ -32,7 +30,6 @@ export function useChosenCase(
     const next = visible[Math.max(0, Math.min(visible.length - 1, indexOf(chosen) + step))];
     if (next !== undefined) call(next.escalation_id);
   };
-  /** Chooses the neighbour of a decided case. */
   const leave = (id: string) => {
     setRuled([id]);
     const at = indexOf(id);

@@ -1,4 +1,3 @@
-/** The filters above the review queue. */
 import { limits } from "@countersign/contract";
 import { useSession } from "../../api/session.tsx";
 import { FilterField, SelectField } from "../../parts/forms/field.tsx";

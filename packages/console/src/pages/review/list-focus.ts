@@ -10,12 +10,11 @@ export function useListFocus({
 }: {
   readonly chosen: string | undefined;
   readonly ruled: readonly string[];
-  /** The group in the open dialog; null: no dialog is open. */
   readonly alike: Group | null;
 }) {
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
-    // The last case is gone, and the focused element with it.
+    // The last case and the focused element are gone.
     if (chosen === undefined && ruled.length > 0 && focusIsLost()) place.current?.focus({ preventScroll: true });
   }, [chosen, ruled]);
   const group_gone = useRef(false);
@@ -24,7 +23,6 @@ export function useListFocus({
     group_gone.current = false;
   }, [alike]);
   return {
-    /** Ref to the list's element. */
     place,
     /** The closed dialog would return the focus to a button of the group, which disappears. */
     takeWhenGroupIsGone: () => {

@@ -1,4 +1,3 @@
-/** The queue's escalations in groups, by the filters. */
 import type { Escalation } from "@countersign/contract";
 import { useMemo, useState } from "react";
 import { useClient } from "../../api/session.tsx";
@@ -10,19 +9,18 @@ const watch_ms = 3_000;
 
 const names = ["status", "agent_id", "reviewer", "mode", "case"] as const;
 
-/** The queue's filters. `case` is the escalation beside the list. */
 export type QueueFilters = Filters<(typeof names)[number]>;
 
 export const useQueueFilters = () => useFilters(names);
 
-/** The status in the filter. The address omits it for open escalations. */
+/** The address omits the status for open escalations. */
 export const statusOf = ({ status }: QueueFilters): string => status ?? "pending";
 
 function queryOf(filters: QueueFilters) {
   const status = statusOf(filters);
   return {
     ...(status === "all" ? {} : { status: status as Escalation["status"] }),
-    // Open escalations: the first to expire is on top.
+    // The first to expire is on top.
     ...(status === "pending" ? { order: "expires_at" as const } : {}),
     ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
     ...(filters.reviewer ? { reviewer: filters.reviewer } : {}),
@@ -30,7 +28,6 @@ function queryOf(filters: QueueFilters) {
   };
 }
 
-/** Reads the queue repeatedly. `visible` has the displayed rows in order. */
 export function useQueue(filters: QueueFilters) {
   const client = useClient();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());

@@ -1,11 +1,10 @@
-/** A text to copy. */
 import { useState } from "react";
 
 export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const [said, setSaid] = useState<string | null>(null);
   const copy = async () => {
     try {
-      // Rejects if the browser forbids it, and is undefined on a page that is neither https nor local.
+      // Rejects if the browser forbids it. Undefined on a page that is neither https nor local.
       await navigator.clipboard.writeText(text);
       setSaid("Copied");
     } catch {
@@ -19,7 +18,6 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
   );
 }
 
-/** A secret that is shown once. */
 export function Secret({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="secret">

@@ -1,4 +1,4 @@
-/** The browser's own dialog: it keeps the focus inside, closes on Escape and returns the focus. */
+/** The browser's own dialog: keeps the focus inside, closes on Escape and returns the focus. */
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
 
 export function Dialog({
@@ -19,7 +19,7 @@ export function Dialog({
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [closed, setClosed] = useState(0);
-  // Closed before it is taken out of the page: of one that is gone the browser gives no focus back.
+  // Closed before it is removed, because the browser returns the focus only on closing.
   // biome-ignore lint/correctness/useExhaustiveDependencies: what the browser closed and nobody took away is shown again
   useLayoutEffect(() => {
     const dialog = ref.current;
@@ -86,7 +86,6 @@ export function Confirm({
   );
 }
 
-/** The buttons of a form in a dialog: cancel and submit. */
 export function FormActions({
   action,
   disabled,

@@ -1,9 +1,8 @@
-/** A labelled input. */
 import { limits } from "@countersign/contract";
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { visibleText } from "../visible-text.ts";
 
-/** Limit of a line; longer pasted text is cut. */
+/** Longer pasted text is cut. */
 const line_chars_max = 2_048;
 
 interface Common {
@@ -39,7 +38,7 @@ function described(id: string, { hint, wrong }: Common) {
   };
 }
 
-/** The browser accepts spaces as a text, the service does not. The field says so. */
+/** The browser accepts spaces as a text, the service does not. */
 const notBlank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
 
 export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
@@ -58,7 +57,7 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
   );
 }
 
-/** An e-mail address, by default the caller's own. */
+/** By default the caller's own address. */
 export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
   return (
     <TextField
@@ -73,7 +72,7 @@ export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
   );
 }
 
-/** A text filter. It applies on blur or Enter, and follows changes of the filter elsewhere. */
+/** A text filter. Applies on blur or Enter, and follows changes of the filter elsewhere. */
 export function FilterField({
   filter,
   onFilter,
@@ -102,7 +101,7 @@ export function FilterField({
       onBlur={finish}
       onKeyDown={(event) => {
         if (event.key !== "Enter") return;
-        // Otherwise the surrounding form would be sent before the filter applies.
+        // Prevents the form's submission before the filter applies.
         event.preventDefault();
         finish();
       }}

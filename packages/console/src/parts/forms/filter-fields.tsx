@@ -1,5 +1,3 @@
-/** Filters that several pages share. */
-
 import { useMembranes } from "../shadow-banner.tsx";
 import { SelectField, TextField } from "./field.tsx";
 
@@ -9,7 +7,6 @@ interface Filter {
   readonly onFilter: (filter: string) => void;
 }
 
-/** Live, shadow or test. */
 export function ModeFilter({ filter, onFilter }: Filter) {
   return (
     <SelectField
@@ -38,10 +35,7 @@ export function MembraneFilter({ filter, onFilter }: Filter) {
   );
 }
 
-/**
- * Returns a filter's time in the API's form. The address has this form, too, so that a shared address means the same in
- * every time zone.
- */
+/** Returns the time in the API's form. The address has the same form, so that it means the same in every time zone. */
 export const asTime = (text: string | undefined): string | undefined => {
   const at = new Date(text ?? "");
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
@@ -57,7 +51,6 @@ const asLocal = (text: string | undefined): string => {
   return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
 };
 
-/** A moment, chosen in the reader's time zone. */
 export function TimeFilter({ label, filter, onFilter }: Filter & { readonly label: string }) {
   return (
     <TextField

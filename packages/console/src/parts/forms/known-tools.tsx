@@ -1,4 +1,3 @@
-/** A membrane's action catalogue, which overrides agents' descriptions of tools. */
 import type { CatalogueEntry, Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../../api/session.tsx";
@@ -6,7 +5,7 @@ import { Data } from "../tables/data.tsx";
 import { ListTable } from "../tables/list-table.tsx";
 import { ToolDialog } from "./tool-dialog.tsx";
 
-/** The catalogue, behind a button with its size. It may have 1,000 entries, so it is drawn on demand. */
+/** Drawn on demand, because the catalogue may have 1,000 entries. */
 export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { readonly membrane: Membrane }) {
   const may = useMay("admin");
   const [open, setOpen] = useState(false);
@@ -40,7 +39,7 @@ export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { re
   );
 }
 
-/** `onEdit`: null if the caller may not edit. */
+/** `onEdit` null: the caller may not edit. */
 function Tools({
   entries,
   onEdit,

@@ -1,4 +1,4 @@
-/** Asks what happens to each thing a person made, before the person is removed, demoted or leaves. */
+/** Asks what happens to the things a person made, before the person is removed, demoted or leaves. */
 import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useState } from "react";
@@ -30,7 +30,7 @@ export function MadeDialog({
 }) {
   const [chosen, setChosen] = useState<MadeChoices>({});
   const [first] = useState(things);
-  // Another list arrived, because the person still makes things or the list is incomplete.
+  // Another list arrived: the person made more things, or the list is incomplete.
   const may_be_more = things !== first || things.length >= limits.made_choices_max;
   // The service accepts no choice for a thing that has ended and left the list.
   const listed = new Set([all_others, ...things.map(({ id }) => id)]);
@@ -75,7 +75,6 @@ export function MadeDialog({
   );
 }
 
-/** One thing, with a choice. */
 function Choice({
   thing,
   chosen,

@@ -6,10 +6,8 @@ import { Dialog } from "./dialog.tsx";
 
 interface Shown {
   readonly title: string;
-  /** Advice on its use. */
   readonly about: string;
   readonly text: string;
-  /** Label of the copy button. */
   readonly label: string;
   /** Advice if `text` is masked, because the first answer was lost. Absent: the service never masks it. */
   readonly lost?: string;
@@ -43,7 +41,6 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
   );
 }
 
-/** Returns a function that shows a secret until someone closes it. */
 export function useShowSecret(): (secret: Shown) => void {
   const show = useContext(ShownSecretContext);
   if (show === null) throw new Error("useShowSecret outside ShownSecretProvider");

@@ -1,4 +1,3 @@
-/** The form of one entry of a membrane's action catalogue, which overrides agents' descriptions of the tool. */
 import { actionTypes, type CatalogueEntry, dataClasses, foldName, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";
@@ -89,7 +88,7 @@ function entryOf(form: FormData, tool: CatalogueEntry | null): CatalogueEntry {
   };
 }
 
-/** Saves the entry of a verb; null removes it. */
+/** `entry` null removes the verb. */
 function useSave(membrane_id: string, onSaved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -105,7 +104,7 @@ function useSave(membrane_id: string, onSaved: () => void) {
       });
     },
     onSuccess: () => {
-      toasts.done("Saved", "Later decisions follow it.");
+      toasts.done("Saved", "It applies from the next decision on.");
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
     },

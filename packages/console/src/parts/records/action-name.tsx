@@ -1,4 +1,3 @@
-/** An agent's action in a list: its type, and below it the tool. */
 import { Data } from "../tables/data.tsx";
 
 export function ActionName({ type, verb }: { readonly type: string; readonly verb: string }) {

@@ -33,7 +33,6 @@ export function auditWord(type: AuditType): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Returns the row's note in words; null: none. Its data has the rest. */
 export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): string | null {
   const text = (name: string) => (typeof data[name] === "string" && data[name] !== "" ? data[name] : null);
   const joined = (by: string, ...parts: readonly (string | null)[]) =>

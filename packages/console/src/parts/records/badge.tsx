@@ -22,14 +22,13 @@ export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMod
   return <span className={`badge plain ${mode === "live" ? "live" : "shadow"}`}>{mode}</span>;
 }
 
-/** The status of a review; for a closed one also its result. */
 export function StatusBadge({ escalation: { status, resolution } }: { readonly escalation: Escalation }) {
   const word = status.replace("_", " ");
   if (resolution === null) return <span className="badge escalate">{word}</span>;
   return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
 }
 
-/** Shows that the submitter decided on the action, which requires an organization without a second person. */
+/** The submitter decided, which requires an organization without a second person. */
 export function SelfReviewed({ escalation: { self_reviewed } }: { readonly escalation: Escalation }) {
   return self_reviewed ? <span className="badge shadow">self-reviewed</span> : null;
 }

@@ -16,9 +16,8 @@ const isFields = (value: unknown): value is Fields =>
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns the fields of `input` that differ from `before`, their values when the form opened. For an object: only
- * changed members. For a list of names: the list `now`, with the added names and without the removed ones. So changes
- * by others stay.
+ * Returns the fields of `input` that differ from `before`, their values when the form opened. For lists of names,
+ * applies the additions and removals to `now`. So changes by others stay.
  */
 export function changedOnly<T extends object>(input: T, before: object, now: object): ChangedOnly<T> {
   const [was, is] = [before as Fields, now as Fields];

@@ -1,4 +1,3 @@
-/** Parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
 import {
   type AuditRecord,
   assuranceMeanings,
@@ -17,7 +16,7 @@ import { Badge } from "./badge.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
 
-/** An organization's policies have their own ids. Those of packs are named after the rule. */
+/** Policies of packs are named after the rule instead. */
 const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
@@ -170,7 +169,6 @@ const sourceWords = {
   inline: "sent with the intent",
 } as const;
 
-/** Facts with their sources, and their ages at the decision and now. */
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
   const now = useNow();
   const rows = Object.entries(facts).flatMap(([category, fields]) =>
@@ -262,7 +260,7 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
   );
 }
 
-/** Returns who changed the action: modifications without a policy are a person's. */
+/** Modifications without a policy are a person's. */
 function changersOf({ modifications }: Decision): string {
   if (modifications.every(({ policy_id }) => policy_id !== null)) return "Rules change";
   return modifications.some(({ policy_id }) => policy_id !== null)

@@ -1,6 +1,4 @@
-/** JSON as lines, as the difference of two documents, and as a patch between them. */
-
-/** One line. `path` is the JSON Pointer of the value that begins in it. */
+/** `path` is the JSON Pointer of the value that begins in the line. */
 export interface JsonLine {
   readonly depth: number;
   readonly key: string | null;
@@ -12,14 +10,13 @@ export interface JsonLine {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const pointerPart = (key: string | number) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
-/** Returns whether the value is a JSON object: not a list and not null. */
 export const isObject = (value: unknown): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: Json): [string, Json][] =>
   Array.isArray(value) ? value.map((each, index) => [String(index), each]) : Object.entries(value as object);
 const isBranch = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Compares as JSON, ignoring the order of keys. */
+/** Ignores the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
@@ -116,7 +113,6 @@ export function changedLines(lines: readonly JsonLine[]): JsonLine[] {
   return shown;
 }
 
-/** One RFC 6902 operation. */
 export interface PatchStep {
   readonly op: "add" | "remove" | "replace";
   readonly path: string;
@@ -160,7 +156,6 @@ function entriesBetween(before: readonly unknown[], after: readonly unknown[], p
     : after.slice(at, at + count).map((value, n) => ({ op: "add", path: `${path}/${at + n}`, value }));
 }
 
-/** Returns the value at a JSON Pointer, or undefined. */
 export function atPointer(value: unknown, pointer: string): unknown {
   let at: unknown = value;
   for (const part of pointer.split("/").slice(1)) {

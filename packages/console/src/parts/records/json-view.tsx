@@ -1,11 +1,9 @@
-/** Shows JSON: each line as data, long and many lines on demand. */
 import { useMemo, useState } from "react";
 import { Data } from "../tables/data.tsx";
 import { useLeftOut } from "../tables/left-out.tsx";
 import { changedLines, diffLines, type JsonLine, jsonLines } from "./json-lines.ts";
 
 const page_lines = 200;
-/** Of many lines, this many at the end are shown, too. */
 const tail_lines = 40;
 const signs = { same: " ", added: "+", removed: "−" } as const;
 const spoken = { same: null, added: "added: ", removed: "removed: " } as const;
@@ -71,7 +69,6 @@ function Line({ line }: { readonly line: JsonLine }) {
   );
 }
 
-/** Returns the changed lines, and the number of characters in the others. */
 function foldedLines(all: readonly JsonLine[]) {
   const changed = changedLines(all);
   const kept = new Set(changed);
@@ -82,13 +79,12 @@ function charsOf(lines: readonly JsonLine[]): number {
   return lines.reduce((sum, { key, text }) => sum + (key?.length ?? 0) + text.length, 0);
 }
 
-/** One JSON document. */
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
   const lines = useMemo(() => jsonLines(value), [value]);
   return <Lines lines={lines} label={label} />;
 }
 
-/** The difference of two documents. If it is long, shows only the changes until the reader asks for all. */
+/** The difference of two documents. A long one shows only the changes until the reader asks for all. */
 export function JsonDiff({
   before,
   after,

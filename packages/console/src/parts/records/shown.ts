@@ -1,4 +1,4 @@
-/** Redacts intents and decisions for people: values that a rule removes or redacts appear nowhere. */
+/** Redacts intents and decisions for people: a redacted value appears nowhere. */
 import {
   compacted,
   type Decision,
@@ -19,7 +19,7 @@ const withheld_text = "(redacted by a rule)";
 const struck_text = "[redacted]";
 const mask_text = "[masked]";
 
-/** Returns the answer without redacted values, even where a reviewer wrote one into another field. */
+/** Removes redacted values even where a reviewer wrote one into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
   const { facts, decision } = answer;
   const intent = { ...answer.intent, withheld: withheldHere(answer.intent) };
@@ -35,8 +35,8 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
 }
 
 /**
- * Returns the intent without redacted values. An agent may repeat a redacted value in any other field. The agent's id,
- * the type and the verb stay, as in events.
+ * Removes redacted values from all fields, because an agent may repeat them anywhere. The agent's id, the type and the
+ * verb stay, as in events.
  */
 export function shownIntent<T extends IntentRecord>(intent: T): T {
   const { agent, action, payload, decided_as, estimated_impact: impact, data_classes } = intent;
@@ -65,9 +65,8 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
 }
 
 /**
- * Returns the facts without redacted values, in texts and names, because an agent also sends facts. Removes a number
- * only if it identifies a person. A balance with the digits of a redacted amount stays, because the verdict rests on
- * it.
+ * Removes redacted values from texts and names. Removes a number only if it identifies a person: a balance with the
+ * digits of a redacted amount stays, because the verdict depends on it.
  */
 function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
   if (hidden.length === 0) return facts;
@@ -94,7 +93,7 @@ function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
 }
 
 /**
- * Returns the places to redact here. A value that the service masked stays, so that an edit can leave it unchanged. The
+ * Returns the places to redact. Values that the service masked stay, so that an edit can leave them unchanged. The
  * submitter gets values unmasked.
  */
 function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[] {
@@ -102,7 +101,6 @@ function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[
   return withheld.filter((path) => !here.has(path));
 }
 
-/** Redacted texts and numbers of an action, and the texts that its parameters show, names included. */
 interface Told {
   readonly hidden: readonly string[];
   readonly shown: ReadonlySet<string>;
@@ -120,9 +118,8 @@ function namesIn(value: unknown): string[] {
 }
 
 /**
- * Returns a JSON value with redacted texts removed from its texts, numbers and names. A text that the parameters show
- * stays, even if it contains a redacted one. Removing it only here would suggest that it is not executed, and an editor
- * would then drop it.
+ * Removes redacted texts from a JSON value. A text that the parameters show stays, even if it contains a redacted one.
+ * Otherwise an editor would think that it is not executed, and drop it.
  */
 function struckFrom(value: unknown, told: Told): unknown {
   if (told.hidden.length === 0) return value;
@@ -149,7 +146,7 @@ function named(value: object, name: (name: string) => string, item: (item: unkno
   );
 }
 
-/** Returns the text without redacted texts, and without their numbers in other groupings. */
+/** Also removes the numbers of redacted texts in other groupings. */
 function cleaned(text: string, hidden: readonly string[]): string {
   const compact = compacted(text);
   const spans = hidden.flatMap((each) => [

@@ -37,7 +37,7 @@ const words = {
 
 const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
 
-/** The deed in words. Without words for the type, shows the tool, and the type if it adds anything. */
+/** Without words for the type, shows the tool, and the type if it adds anything. */
 function DeedWords({ type, verb }: { readonly type: string; readonly verb: string }) {
   const words = deeds.get(type);
   if (words !== undefined) return words;
@@ -56,7 +56,7 @@ function DeedWords({ type, verb }: { readonly type: string; readonly verb: strin
   );
 }
 
-/** Shown if the agent names no target, so that no sentence ends with "to". */
+/** Prevents a sentence that ends with "to". */
 const nameless = "a target it does not name";
 
 const money = (usd: number) => usd.toLocaleString("en-US", { style: "currency", currency: "USD" });
@@ -106,7 +106,6 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
   );
 }
 
-/** A short form of the action and its target. */
 export function Deed({ action: { type, verb, target: touched } }: { readonly action: Escalation["action"] }) {
   const target = touched?.identifier;
   return (
@@ -117,7 +116,6 @@ export function Deed({ action: { type, verb, target: touched } }: { readonly act
   );
 }
 
-/** The fields behind the sentence. */
 export function IntentFields({ intent }: { readonly intent: IntentRecord }) {
   const { agent, action, estimated_impact: impact, decided_as } = intent;
   const declared = action.type ?? "nothing";

@@ -1,4 +1,3 @@
-/** Names people and keys. */
 import { type Escalation, type Override, type Reviewer, roleMeets, roleNames, type User } from "@countersign/contract";
 import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
@@ -7,7 +6,6 @@ import { useClient, useMay, useReads, useSession } from "../../api/session.tsx";
 import { nowMs } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 
-/** Returns the organization's people by id. */
 async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   const everybody = new Map<string, User>();
   for await (const { people } of pagesOf((place) => client.listPeople({ limit: 200, ...place })))
@@ -27,7 +25,7 @@ export function useEverybody(wanted: boolean, fresh = false) {
   });
 }
 
-/** Returns the names of the newest keys by id, if the caller may read them. */
+/** Only the newest keys, and only for callers who may read them. */
 function useKeyNames(wanted: boolean) {
   const client = useClient();
   const may = useMay("admin");
@@ -42,10 +40,7 @@ function useKeyNames(wanted: boolean) {
   });
 }
 
-/**
- * Shows a person's e-mail address, or a key's name if the caller may know it. Shows the id for former people and other
- * keys.
- */
+/** Shows a person's e-mail address or a key's name; the id if the person has left or the name is unknown. */
 export function Who({ id }: { readonly id: string }) {
   const everybody = useEverybody(id.startsWith("usr_"));
   const keys = useKeyNames(id.startsWith("key_"));
@@ -59,7 +54,6 @@ export function Who({ id }: { readonly id: string }) {
   );
 }
 
-/** The people who approved an override: one or two. */
 export function Approvers({ override: { approved_by, seconded_by } }: { readonly override: Override }) {
   return (
     <>
@@ -74,7 +68,6 @@ export function Approvers({ override: { approved_by, seconded_by } }: { readonly
   );
 }
 
-/** The reviewers: everyone of a role, and single people. */
 export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   if (reviewers.length === 0) return "every reviewer";
   return reviewers.map(({ type, id }, index) => (
@@ -105,7 +98,6 @@ export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean 
   return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
-/** Explains why somebody has no buttons for a review. */
 export function InOtherHands({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   return (
     <>

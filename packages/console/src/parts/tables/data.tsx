@@ -1,4 +1,3 @@
-/** Shows external text as data. */
 import { useState } from "react";
 import { textParts } from "../visible-text.ts";
 import { useLeftOut } from "./left-out.tsx";
@@ -7,9 +6,8 @@ const page_chars = 4_000;
 const tail_chars_max = 1_000;
 
 /**
- * A text from an agent, an integrator or another person. `lines` keeps line breaks; otherwise it is one line. A text
- * longer than `chars_max` shows its head, its tail, and the number of characters between. With `more` the number is a
- * button, which must not be in a link.
+ * A text from an agent, an integrator or another person. `lines` keeps line breaks. A text longer than `chars_max`
+ * shows its ends and the number of characters between; with `more` the number is a button, which must not be in a link.
  */
 export function Data({
   text,
@@ -61,7 +59,7 @@ function Parts({ text, lines }: { readonly text: string; readonly lines: boolean
   );
 }
 
-/** An agent's text inside one of our sentences, set apart so that it cannot continue the sentence. */
+/** An agent's text inside one of our sentences, marked so that it cannot continue the sentence. */
 export function Given(props: { readonly text: string; readonly chars_max?: number; readonly more?: boolean }) {
   return (
     <q className="given">

@@ -17,7 +17,6 @@ export function useLeftOut(chars: number): void {
   }, [tell, place, chars]);
 }
 
-/** Returns the current number of characters left out, and its counter for the `CountsLeftOut` around the texts. */
 export function useCountLeftOut(): { readonly left_out: number; readonly tell: Tell } {
   const [places, setPlaces] = useState<ReadonlyMap<string, number>>(new Map());
   const tell = useMemo<Tell>(

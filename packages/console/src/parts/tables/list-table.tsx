@@ -1,10 +1,9 @@
-/** The table for lists. It scrolls in its own frame if it is wider than the screen. */
 import type { ReactNode } from "react";
 import { Wide } from "./scrolls.tsx";
 
 /**
- * `numbers`: the last columns with numbers. `actions`: one more column, for buttons. `caption`: its name. A table
- * without focusable content needs it, so that the keyboard can scroll it.
+ * `numbers`: the last columns with numbers. `actions`: one more column, for buttons. `caption`: needed by a table
+ * without focusable content, so that the keyboard can scroll it.
  */
 export function ListTable({
   heads,

@@ -8,7 +8,7 @@ interface PageOf<T> {
   readonly next_cursor: string | null;
 }
 
-/** The begin of a page, and the previous page, because the API's cursors lead only forward. */
+/** A page and the previous one, because the API's cursors lead only forward. */
 interface Place {
   readonly cursor: string | undefined;
   readonly number: number;
@@ -22,7 +22,6 @@ interface PagedOptions {
   readonly joins?: boolean;
 }
 
-/** Reads a list; `read` returns one page. */
 export function usePaged<T>(
   queryKey: readonly unknown[],
   read: (cursor: string | undefined) => Promise<PageOf<T>>,
@@ -49,7 +48,6 @@ export function usePaged<T>(
 
 type List<T> = ReturnType<typeof usePaged<T>>;
 
-/** The list, or the reason for none, followed by a link to more. */
 export function Paged<T>({
   list,
   what,
@@ -70,7 +68,6 @@ export function Paged<T>({
     );
   }
   const none = list.rows.length === 0 && !list.hasPreviousPage;
-  // A new page is read from its first row.
   const turn = (turned: Promise<unknown>) => void turned.then(() => top.current?.scrollIntoView({ block: "nearest" }));
   return (
     <>

@@ -1,8 +1,7 @@
-/** Areas that scroll in their own frame. They can be focused and have a name, so that the keyboard reaches them. */
+/** Areas that scroll in their own frame, with a focus and a name for the keyboard. */
 import type { ReactNode } from "react";
 import { Data } from "./data.tsx";
 
-/** A table that may be wider than the screen. */
 export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to get there

@@ -3,7 +3,7 @@ import { fastText, paceText } from "./pace-text.ts";
 
 test("says which approvals need a reason", () => {
   expect(paceText({ min_seconds: 20, reason_from: 10 })).toBe(
-    "An approval needs a reason within 20 s after the case was shown and from number 10 within five minutes on.",
+    "An approval needs a reason within 20 s after the case was shown and if it is number 10 or later within five minutes.",
   );
   expect(paceText({})).toBe("");
 });

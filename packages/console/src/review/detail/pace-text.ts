@@ -1,16 +1,13 @@
-/** Describes a rule's pace and fast approvals in words. */
 import type { FastVote, Pace } from "@countersign/contract";
 
-/** Returns which approvals need a reason. */
 export function paceText({ min_seconds, reason_from }: Pace): string {
   const when = [
     ...(min_seconds === undefined ? [] : [`within ${min_seconds} s after the case was shown`]),
-    ...(reason_from === undefined ? [] : [`from number ${reason_from} within five minutes on`]),
+    ...(reason_from === undefined ? [] : [`if it is number ${reason_from} or later within five minutes`]),
   ];
   return when.length === 0 ? "" : `An approval needs a reason ${when.join(" and ")}.`;
 }
 
-/** Returns why an approval counts as fast. */
 export function fastText({ shown_seconds, approvals_in_five_minutes, second_person }: FastVote): string {
   const shown =
     shown_seconds === null ? "without a look at the case" : `${shown_seconds.toFixed(1)} s after the case was shown`;

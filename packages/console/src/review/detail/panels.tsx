@@ -1,4 +1,3 @@
-/** The panels of a review: their rules, their approvals, and missing reviewers. */
 import type { Escalation } from "@countersign/contract";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";

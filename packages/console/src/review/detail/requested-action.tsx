@@ -1,4 +1,3 @@
-/** The requested action, why it waits, and reviewers' comments. */
 import type { Escalation, IntentAnswer } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Facts, Payload, Reasons, Risk, WouldApprove } from "../../parts/records/decision-parts.tsx";

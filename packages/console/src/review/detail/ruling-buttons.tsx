@@ -1,4 +1,3 @@
-/** The buttons of an open escalation: approve, change, block; for operators also reassign and cancel. */
 import type { Escalation } from "@countersign/contract";
 import { InOtherHands } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";

@@ -1,4 +1,3 @@
-/** The rights of the caller on an escalation. */
 import type { Escalation } from "@countersign/contract";
 import { useMay, useSession } from "../../api/session.tsx";
 import { useInHands } from "../../parts/records/who.tsx";
@@ -23,10 +22,9 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
     reviews: open && reviews,
     operates,
     seen,
-    /** The caller is among the reviewers of this escalation. */
+    /** The caller is among the reviewers. */
     mine,
     can: seen && mine,
-    /** The caller has approved already. */
     approved,
     /** The panel that must finish before the caller may approve; null: none. Blocking needs no turn. */
     awaited,
@@ -36,10 +34,7 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
   };
 }
 
-/**
- * Returns the panel ahead of all panels of the caller; null if one of the caller's panels has its turn, or none is
- * known.
- */
+/** Returns the panel ahead of all panels of the caller; null if one of these has its turn, or none is known. */
 function panelAhead(panels: Escalation["panels"], inHands: ReturnType<typeof useInHands>): string | null {
   const own = panels.filter(inHands);
   return own.some(({ status }) => status !== "waiting") ? null : (own[0]?.after ?? null);

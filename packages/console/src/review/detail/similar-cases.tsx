@@ -1,4 +1,3 @@
-/** Earlier rulings on similar escalations of the same agent. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { VerdictBadge } from "../../parts/records/badge.tsx";

@@ -1,4 +1,3 @@
-/** The top of an escalation: its status and time limit, what prevents an approval, and whether it is a test. */
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";

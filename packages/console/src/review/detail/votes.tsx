@@ -1,4 +1,3 @@
-/** The state of the review: approvals, reviewers, and each vote. */
 import type { Escalation } from "@countersign/contract";
 import { VerdictBadge } from "../../parts/records/badge.tsx";
 import { Reviewers, Who } from "../../parts/records/who.tsx";
@@ -60,7 +59,6 @@ const lapses = {
   absence_ended: "the absence that the person covered is over",
 } as const;
 
-/** Whether the vote counts, and for whom. */
 function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Escalation["votes"][number] }) {
   return (
     <>

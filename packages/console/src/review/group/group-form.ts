@@ -1,4 +1,3 @@
-/** The state of the group dialog: the selection, the texts, and the run. */
 import { useState } from "react";
 import { useDraft } from "../../api/draft.ts";
 import { useInHands } from "../../parts/records/who.tsx";

@@ -1,4 +1,3 @@
-/** One escalation of a group: its action, its differences, and its ruling. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
@@ -13,7 +12,6 @@ import type { Apart } from "../what-differs.ts";
 const places_max = 8;
 const places_more = 200;
 
-/** The places in which one escalation differs from the others, a line each. */
 function ApartFrom({ apart: { places, elsewhere } }: { readonly apart: Apart }) {
   const [shown, setShown] = useState(places_max);
   if (places.length === 0) return null;
@@ -55,7 +53,7 @@ export function Member({
   readonly apart: Apart | undefined;
   readonly item: Item;
   readonly chosen: boolean;
-  /** The caller is among the reviewers of this escalation. */
+  /** The caller is among the reviewers. */
   readonly mine: boolean;
   readonly fixed: boolean;
   readonly onToggle: () => void;

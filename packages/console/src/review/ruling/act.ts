@@ -1,4 +1,3 @@
-/** Sends one act on an escalation and updates every page. */
 import type { Escalation } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useToasts } from "../../parts/toasts.tsx";
@@ -9,7 +8,7 @@ export interface ActProps {
   readonly onDone: (after: Escalation) => void;
 }
 
-/** Performs the act. `said` is the title of the message afterwards. */
+/** `said` is the title of the message afterwards. */
 export function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onDone, escalation }: ActProps) {
   const queries = useQueryClient();
   const toasts = useToasts();

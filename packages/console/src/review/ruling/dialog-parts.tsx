@@ -1,10 +1,8 @@
-/** Common parts of the dialogs: the case, and why the act failed. */
 import type { Escalation } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { adviceOn } from "../../api/advice.ts";
 import { CaseLine, Ending } from "../case.tsx";
 
-/** The form's error, or the service's refusal with its rules. */
 export function Wrong({ error }: { readonly error: unknown }) {
   const { title, todo } = adviceOn(error);
   const rules =
@@ -22,7 +20,6 @@ export function Wrong({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Says how much of the action the reviewer has not seen. */
 export function NeverShown({ chars }: { readonly chars: number }) {
   return (
     <div className="banner warn" role="status">
@@ -38,7 +35,6 @@ export function NeverShown({ chars }: { readonly chars: number }) {
   );
 }
 
-/** The case, and whether it ended while the dialog was open. */
 export function CaseOf({ escalation }: { readonly escalation: Escalation }) {
   return (
     <>

@@ -1,4 +1,3 @@
-/** The operators' dialogs: cancel a review, or reassign it. */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReactNode, useState } from "react";
 import { useDraft } from "../../api/draft.ts";

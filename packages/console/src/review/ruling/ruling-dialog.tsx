@@ -1,4 +1,3 @@
-/** The dialog in which a reviewer approves, approves with changes, or blocks. */
 import type { Outcome } from "@countersign/contract";
 import { useRef } from "react";
 import { Dialog } from "../../parts/forms/dialog.tsx";

@@ -1,4 +1,3 @@
-/** The state of the ruling dialog: comment, edited parameters, and whether it can be sent. */
 import type { Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
@@ -13,7 +12,7 @@ import { type ActProps, useAct } from "./act.ts";
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
   readonly content: unknown;
-  /** Number of the action's characters never shown on the screen. */
+  /** Characters of the action that were never on the screen. */
   readonly left_out: number;
   readonly same: Changes | null;
   readonly offered: Offered;
@@ -80,7 +79,7 @@ export function useRulingForm(props: RulingProps) {
       if (sendable && !act.isPending) act.mutate();
       else if (open && mine) setUnsent(unready);
     },
-    /** Closes the dialog. Asks first if changes would be lost. */
+    /** Asks first if changes would be lost. */
     leave: () => {
       if (edits && open && parameters.changed && !confirm("Leave without sending your changes?")) return;
       onClose();

@@ -1,4 +1,3 @@
-/** The two texts of a ruling: one for people, one for the agent. */
 import { limits } from "@countersign/contract";
 import { TextArea } from "../../parts/forms/field.tsx";
 

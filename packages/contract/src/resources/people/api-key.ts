@@ -24,7 +24,7 @@ const lists = {
   }),
 };
 
-/** The bindings of a key. Source: docs/decisions/0041. */
+/** See docs/decisions/0041-keys-that-bind.md. */
 export const KeyBindings = Type.Object(
   {
     membrane_ids: nullable(lists.membrane_ids),
@@ -36,7 +36,6 @@ export const KeyBindings = Type.Object(
 );
 export type KeyBindings = Static<typeof KeyBindings>;
 
-/** The bindings in a request. */
 export const KeyBindingsInput = closed(
   {
     membrane_ids: Type.Optional(nullable(lists.membrane_ids)),
@@ -48,14 +47,12 @@ export const KeyBindingsInput = closed(
 );
 export type KeyBindingsInput = Static<typeof KeyBindingsInput>;
 
-/** Body of PATCH /v1/api-keys/{key_id}. */
 export const ApiKeyChange = closed(
   { bindings: nullable(KeyBindingsInput) },
   { title: "ApiKeyChange", description: "The bindings replace all old ones. Null removes all bindings." },
 );
 export type ApiKeyChange = Static<typeof ApiKeyChange>;
 
-/** Warnings about a key for admins. */
 export const keyWarnings = {
   unbound: "an agent's key without bindings while a membrane is live: the agent can choose the mode and the membrane",
   admin_submits: "an admin's key that submitted actions in the last 30 days: its holder can change every rule",
@@ -65,7 +62,6 @@ export type KeyWarning = keyof typeof keyWarnings;
 const keyWarningNames = ["unbound", "admin_submits", "expires_soon"] as const satisfies readonly KeyWarning[];
 const describedWarnings = keyWarningNames.map((name) => `${name}: ${keyWarnings[name]}`).join("; ");
 
-/** A key with a warning, in the overview. */
 export const WarnedKey = Type.Object(
   {
     key_id: id("api_key"),
@@ -78,7 +74,7 @@ export const WarnedKey = Type.Object(
 );
 export type WarnedKey = Static<typeof WarnedKey>;
 
-/** The bindings that would allow a key's recent submissions. */
+/** Bindings that would allow a key's recent submissions. */
 export const ObservedBindings = Type.Object(
   {
     since: timestamp("start of the examined decisions"),
@@ -97,7 +93,7 @@ export const ObservedBindings = Type.Object(
 );
 export type ObservedBindings = Static<typeof ObservedBindings>;
 
-/** Body of POST /v1/api-keys. `expires_at` and `expires_in_days` exclude each other; scope `agent` needs `agent_id`. */
+/** `expires_at` and `expires_in_days` exclude each other; scope `agent` needs `agent_id`. */
 export const ApiKeyInput = closed(
   {
     name: Type.Optional(filledText(limits.name_chars_max)),
@@ -125,7 +121,6 @@ const recordFields = {
   expires_at: timestamp("from this time on the key is refused"),
 };
 
-/** A key in lists, without its text. */
 export const ApiKey = Type.Object(
   {
     ...recordFields,
@@ -144,11 +139,11 @@ export const ApiKey = Type.Object(
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-/** The only answer that shows a new key in full. Source: contract §2.2. */
+/** The only answer with the full key. Source: spec §2.2. */
 export const ApiKeyCreated = Type.Object({ ...recordFields, api_key: text(256) }, { title: "ApiKeyCreated" });
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>;
 
-/** Answer of a rotation. The old key is already revoked. Source: contract §4. */
+/** The old key is already revoked. Source: spec §4. */
 export const ApiKeyRotated = Type.Object(
   {
     key_id: id("api_key"),

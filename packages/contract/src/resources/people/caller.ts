@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
 import { id, nullable, oneOf, text } from "../shapes.ts";
 
-/** The caller, so that a client can offer the permitted operations. */
+/** Tells a client which operations to offer. */
 export const CallerInfo = Type.Object(
   {
     type: oneOf(["key", "user", "open_mode"]),

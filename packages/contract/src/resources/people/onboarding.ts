@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import { CatalogueEntry } from "../membrane.ts";
 import { anyObject, closed, filledText, givenId, id, oneOf, text } from "../shapes.ts";
 
-/** Body of POST /v1/onboarding/quickstart. Source: contract §4. */
+/** Source: spec §4. */
 export const QuickstartInput = closed(
   {
     org_name: filledText(limits.name_chars_max),
@@ -15,7 +15,7 @@ export const QuickstartInput = closed(
 );
 export type QuickstartInput = Static<typeof QuickstartInput>;
 
-/** A new organization, its first membrane and its first key, in one flat object. Source: contract §2.1. */
+/** A new organization with its first membrane and key, in one flat object. Source: spec §2.1. */
 export const Quickstart = Type.Object(
   {
     membrane_id: id("membrane"),
@@ -30,7 +30,6 @@ export const Quickstart = Type.Object(
 );
 export type Quickstart = Static<typeof Quickstart>;
 
-/** Body of POST /v1/onboarding/intake. */
 export const IntakeInput = closed(
   {
     description: filledText(limits.onboarding_text_chars_max),
@@ -60,7 +59,7 @@ export const IntakeInput = closed(
 );
 export type IntakeInput = Static<typeof IntakeInput>;
 
-/** The recommendation for a description. Quickstart accepts its intake_id. */
+/** Recommendation for a description. Quickstart accepts its intake_id. */
 export const Intake = Type.Object(
   {
     intake_id: id("intake"),

@@ -24,13 +24,11 @@ export type PaceFigures = Static<typeof PaceFigures>;
 const windows = { last_7_days: PaceFigures, last_30_days: PaceFigures };
 const inWindows = <P extends TProperties>(fields: P) => Type.Object({ ...fields, ...windows });
 
-/** Which figures of pace reviewers see: each person's, or only the totals. */
 export const ReviewerFigures = oneOf(["person", "team"], {
   description: "person: admins and the person see a person's pace; team: only totals are shown",
 });
 export type ReviewerFigures = Static<typeof ReviewerFigures>;
 
-/** How fast reviewers rule, and how much they approve. */
 export const ReviewerPace = Type.Object(
   {
     level: ReviewerFigures,

@@ -22,7 +22,6 @@ const token = () => Type.String({ minLength: 1, maxLength: 512 });
 const code = () =>
   Type.String({ minLength: 6, maxLength: 32, description: "six digits of the authenticator, or a recovery code" });
 
-/** A person's absence and delegate. */
 export const Absence = Type.Object(
   {
     from: timestamp(),
@@ -38,7 +37,6 @@ export const Absence = Type.Object(
 );
 export type Absence = Static<typeof Absence>;
 
-/** Body of PUT /v1/people/{user_id}/absence. */
 export const AbsenceInput = closed(
   {
     from: Type.Optional(timeInput("default: now")),
@@ -49,7 +47,6 @@ export const AbsenceInput = closed(
 );
 export type AbsenceInput = Static<typeof AbsenceInput>;
 
-/** A person of the organization. */
 export const User = Type.Object(
   {
     user_id: id("user"),
@@ -79,7 +76,6 @@ export const Session = Type.Object(
 );
 export type Session = Static<typeof Session>;
 
-/** One of a person's sessions, as its owner sees it. */
 export const OpenSession = Type.Object(
   {
     session_id: id("session"),
@@ -126,7 +122,7 @@ export const InvitationInput = closed({ email: email(), role: oneOf(personRoleNa
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
-/** The entry of `made` for everything that `made` does not name. */
+/** Key in `made` for everything that `made` does not name. */
 export const all_others = "*";
 const madeChoices = () =>
   Type.Optional(
@@ -144,11 +140,11 @@ export type PersonRemoval = Static<typeof PersonRemoval>;
 export type MadeChoices = NonNullable<PersonRemoval["made"]>;
 export type MadeChoice = MadeChoices[string];
 
-/** A key, webhook or invitation that works without its maker, as a 409 lists it in `details[0].made`. */
+/** A key, webhook or invitation that works without its creator, as `details[0].made` of a 409 lists it. */
 export interface MadeThing {
   readonly kind: "api_key" | "invitation" | "webhook";
   readonly id: string;
-  /** The key's name, the webhook's URL, the invited address; null: a key without a name. */
+  /** The key's name, the webhook's URL or the invited address; null: a key without a name. */
   readonly name: string | null;
   readonly created_at: string;
 }
@@ -159,22 +155,20 @@ export const PasskeyInput = closed({
 });
 export type PasskeyInput = Static<typeof PasskeyInput>;
 
-/** Filters of a list of people. */
 export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(personRoleNames)) });
 
-/** A new TOTP seed, shown once. */
+/** Shown once. */
 export const TotpEnrolment = Type.Object(
   { secret: text(128, { description: "base32" }), uri: text(1_000, { description: "otpauth:// for a QR code" }) },
   { title: "TotpEnrolment" },
 );
 export type TotpEnrolment = Static<typeof TotpEnrolment>;
-/** Recovery codes, shown once. Each works once. */
+/** Shown once. Each code works once. */
 export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(text(64)) }, { title: "RecoveryCodes" });
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
-/** Options for the browser's navigator.credentials, in their JSON form. */
+/** Options for the browser's navigator.credentials as JSON. */
 export const PasskeyOptions = Type.Object({ options: anyObject() }, { title: "PasskeyOptions" });
 export type PasskeyOptions = Static<typeof PasskeyOptions>;
-/** A registered passkey. */
 export const Passkey = Type.Object(
   {
     passkey_id: text(1_400, { description: "the credential's id, base64url" }),
@@ -185,7 +179,6 @@ export const Passkey = Type.Object(
   { title: "Passkey" },
 );
 export type Passkey = Static<typeof Passkey>;
-/** An open invitation. */
 export const Invitation = Type.Object(
   {
     invitation_id: id("invitation"),

@@ -10,7 +10,7 @@ const domain = () =>
     description: "the part of an e-mail address after the @",
   });
 
-/** The TXT record at `<label>.<domain>` with the text `<prefix><org_id>` proves a domain. */
+/** The TXT record `<label>.<domain>` with the text `<prefix><org_id>` proves a domain. */
 export const domain_record_label = "_countersign";
 export const domain_record_prefix = "countersign-organization=";
 
@@ -28,7 +28,7 @@ export const SingleSignOnInput = closed(
 );
 export type SingleSignOnInput = Static<typeof SingleSignOnInput>;
 
-/** An organization's OpenID provider. No answer shows the client secret. */
+/** No answer shows the client secret. */
 export const SingleSignOn = Type.Object(
   {
     issuer: text(2_048),
@@ -52,7 +52,6 @@ export const SingleSignOnBegin = closed(
 );
 export type SingleSignOnBegin = Static<typeof SingleSignOnBegin>;
 
-/** The next address for the browser. */
 export const SingleSignOnStart = Type.Object(
   {
     location: text(limits.sso_location_chars_max, {

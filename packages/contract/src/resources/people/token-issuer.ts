@@ -3,13 +3,12 @@ import { fact_key_pattern } from "../../facts/index.ts";
 import { limits } from "../../limits.ts";
 import { anyObject, closed, filledText, id, nullable, oneOf, text, timestamp } from "../shapes.ts";
 
-/** The signature algorithms that an issuer may use. Symmetric algorithms and `none` are never accepted. */
+/** Accepted signature algorithms: never symmetric ones or `none`. */
 export const tokenAlgorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA"],
 ] as const;
 
-/** Facts of `identity` by name, and the claim that each of them has. */
 const Claims = Type.Record(Type.String({ pattern: fact_key_pattern }), filledText(limits.token_claim_chars_max), {
   maxProperties: limits.token_claims_max,
   description:
@@ -18,7 +17,6 @@ const Claims = Type.Record(Type.String({ pattern: fact_key_pattern }), filledTex
     "`delegation_chain` and `token_issuer` have no entry here",
 });
 
-/** Body of POST /v1/token-issuers and PUT /v1/token-issuers/{issuer_id}. */
 export const TokenIssuerInput = closed(
   {
     issuer: Type.Optional(
@@ -35,7 +33,7 @@ export const TokenIssuerInput = closed(
           "for SPIFFE JWT-SVIDs: the trust domain of `sub`, without spiffe://; exactly one of issuer and trust_domain",
       }),
     ),
-    // As long as the body may be: what the guard refuses has its own error code.
+    // The URL guard checks the length, because its refusals have their own error code.
     jwks_url: Type.Optional(
       Type.String({
         maxLength: limits.body_bytes_max,
@@ -71,7 +69,7 @@ export const TokenIssuerInput = closed(
 );
 export type TokenIssuerInput = Static<typeof TokenIssuerInput>;
 
-/** An issuer whose tokens prove who an agent is. Source: docs/decisions/0044. */
+/** See docs/decisions/0044-verified-identity.md. */
 export const TokenIssuer = Type.Object(
   {
     issuer_id: id("token_issuer"),

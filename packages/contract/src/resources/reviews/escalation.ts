@@ -11,7 +11,7 @@ const reviewedModification = closed({
   value: Type.Optional(Type.Unknown()),
 });
 
-/** Body of POST /v1/escalations/{escalation_id}/decision. `modifications` with approve_modified only. */
+/** `modifications` with approve_modified only. */
 export const RulingInput = closed(
   {
     outcome: Outcome,
@@ -41,11 +41,10 @@ export const RulingInput = closed(
 );
 export type RulingInput = Static<typeof RulingInput>;
 
-/** Body of POST /v1/escalations/{escalation_id}/cancel, of /withdraw and of /revoke. */
+/** Body of /cancel, /withdraw and /revoke. */
 export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
 export type CancelInput = Static<typeof CancelInput>;
 
-/** Body of POST /v1/escalations/{escalation_id}/reassign. */
 export const ReassignInput = closed(
   {
     reviewers: Type.Array(NamedReviewer, { minItems: 1, maxItems: limits.escalation_reviewers_max }),
@@ -55,7 +54,6 @@ export const ReassignInput = closed(
 );
 export type ReassignInput = Static<typeof ReassignInput>;
 
-/** The demand of one rule on a review. */
 export const Panel = Type.Object(
   {
     source: oneOf(["policy", "membrane", "freeze", "reassignment"], {
@@ -114,7 +112,6 @@ export const FastVote = Type.Object(
 );
 export type FastVote = Static<typeof FastVote>;
 
-/** An action that waits, or waited, for people. */
 export const Escalation = Type.Object(
   {
     escalation_id: id("escalation"),
@@ -256,7 +253,7 @@ export const Escalation = Type.Object(
 );
 export type Escalation = Static<typeof Escalation>;
 
-/** Filters of GET /v1/escalations. Without `mode`, escalations of test mode are excluded. */
+/** Without `mode`, escalations of test mode are excluded. */
 export const EscalationListQuery = listQuery({
   status: Type.Optional(EscalationStatus),
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),

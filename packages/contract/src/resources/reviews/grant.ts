@@ -14,7 +14,6 @@ import {
   timestamp,
 } from "../shapes.ts";
 
-/** An upper bound of one parameter. */
 export const GrantBound = closed(
   {
     path: Type.String({
@@ -29,7 +28,7 @@ export const GrantBound = closed(
 );
 export type GrantBound = Static<typeof GrantBound>;
 
-/** Which actions a grant covers. All conditions must hold; everything that they do not name is free. */
+/** Which actions a grant covers. All conditions must hold; anything not named is free. */
 export const GrantScope = closed(
   {
     agent_id: Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max }),
@@ -55,7 +54,6 @@ export const GrantScope = closed(
 );
 export type GrantScope = Static<typeof GrantScope>;
 
-/** Body of POST /v1/grants. */
 export const GrantInput = closed(
   {
     intent_id: givenId("a held action that the grant covers; its rules and its key are those of the grant"),
@@ -68,7 +66,7 @@ export const GrantInput = closed(
 );
 export type GrantInput = Static<typeof GrantInput>;
 
-/** A person's approval, in advance, of a limited number of similar actions. Source: docs/decisions/0045. */
+/** A person's approval, in advance, of a limited number of similar actions. See docs/decisions/0045-grants.md. */
 export const Grant = Type.Object(
   {
     grant_id: id("grant"),
@@ -95,11 +93,9 @@ export const Grant = Type.Object(
 );
 export type Grant = Static<typeof Grant>;
 
-/** One action that a grant approved. */
 export const GrantUse = Type.Object({ intent_id: id("intent"), at: timestamp() }, { title: "GrantUse" });
 export type GrantUse = Static<typeof GrantUse>;
 
-/** Query of GET /v1/grants. */
 export const GrantQuery = listQuery({
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
   live: Type.Optional(oneOf(["true"], { description: "only grants that are neither spent nor expired nor revoked" })),

@@ -2,11 +2,10 @@ import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
 import { closed, filledText, id, nullable, oneOf, text, timestamp } from "../shapes.ts";
 
-/** Body of POST /v1/intents/{intent_id}/override. */
 export const OverrideInput = closed({ reason: filledText(limits.comment_chars_max) }, { title: "OverrideInput" });
 export type OverrideInput = Static<typeof OverrideInput>;
 
-/** A person's approval of a blocked action, for its next retry within 24 hours, once. */
+/** A person's approval of a blocked action: once, for a retry within 24 hours. */
 export const Override = Type.Object(
   {
     override_id: id("override"),

@@ -10,7 +10,7 @@ import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 import { BindingFields, bindingsIn, usualBindings } from "./binding-fields.tsx";
 
-/** Returns a key's recent submissions as bindings. Null: no key is chosen. */
+/** `key_id` null: no key is chosen. */
 export function useObserved(key_id: string | null) {
   const client = useClient();
   return useQuery({

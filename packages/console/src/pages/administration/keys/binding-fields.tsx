@@ -1,4 +1,3 @@
-/** Form fields for the bindings of a key. */
 import {
   type KeyBindings,
   type KeyBindingsInput,
@@ -10,7 +9,6 @@ import {
 import { TextArea } from "../../../parts/forms/field.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 
-/** Initial values of the fields. */
 export type BindingDefaults = Pick<KeyBindings, "membrane_ids" | "agent_ids" | "source_cidrs">;
 
 /** A new agent's key may submit to the default membrane. */
@@ -26,8 +24,8 @@ const lines = (form: FormData, name: string): string[] | null => {
 };
 
 /**
- * Returns the bindings in the form. Agents' keys never ask for shadow mode, unless their environment is shadow.
- * `before` keeps bindings without a field. Null: unbound.
+ * Returns the bindings in the form; null: unbound. Agents' keys never ask for shadow mode, unless their environment is
+ * shadow. `before` keeps bindings without a field.
  */
 export function bindingsIn(form: FormData, { role, environment, before = null }: Asked): KeyBindingsInput | null {
   const chosen = form.getAll("membrane_ids").map(String);
@@ -65,7 +63,7 @@ export function BindingFields({
         <TextArea
           label="Agents"
           name="agent_ids"
-          hint={`The ids of the agents that may use the key, one a line.${role === "host" ? "" : " Empty: every agent."}`}
+          hint={`The ids of the agents that may use the key, one per line.${role === "host" ? "" : " Empty: every agent."}`}
           required={role === "host"}
           rows={2}
           maxLength={limits.key_bindings_max * (limits.agent_id_chars_max + 1)}
@@ -75,7 +73,7 @@ export function BindingFields({
       {onlySubmits(role) && (
         <fieldset className="stack tight">
           <legend>Membranes</legend>
-          <p className="hint">Where the key may submit. None: everywhere. It may not ask for shadow mode.</p>
+          <p className="hint">Where the key may submit. None: everywhere. The key cannot request shadow mode.</p>
           {membranes.map(({ membrane_id, name }) => (
             <label key={membrane_id} className="check">
               <input
@@ -92,7 +90,7 @@ export function BindingFields({
       <TextArea
         label="Networks"
         name="source_cidrs"
-        hint="Networks that requests must come from, one a line, such as 10.1.0.0/16. Empty: any."
+        hint="Networks that requests must come from, one per line, such as 10.1.0.0/16. Empty: any."
         rows={2}
         maxLength={limits.key_bindings_max * (limits.cidr_chars_max + 1)}
         defaultValue={defaults.source_cidrs?.join("\n") ?? ""}

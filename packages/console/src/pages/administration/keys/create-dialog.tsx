@@ -1,4 +1,3 @@
-/** The form of a new API key. */
 import { type ApiKey, type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -15,9 +14,9 @@ const roles = [
   ["agent", "agent: submits intents, reads its own"],
   ["host", "host: submits for an agent, vouches for its facts"],
   ["reviewer", "reviewer: decides escalations"],
-  ["operator", "operator: overrides, context, deliveries"],
+  ["operator", "operator: overrides, freezes, facts, deliveries"],
   ["admin", "admin: everything"],
-  ["auditor", "auditor: reads everything"],
+  ["auditor", "auditor: reads decisions, rules, audit trail"],
 ] as const satisfies readonly (readonly [Role, string])[];
 
 const environments = [
@@ -26,7 +25,6 @@ const environments = [
   ["test", "test"],
 ] as const satisfies readonly (readonly [ApiKeyInput["environment"], string])[];
 
-/** Returns the key in the form. */
 function inputOf(form: FormData, role: Role): ApiKeyInput {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   return {
@@ -43,7 +41,7 @@ export function CreateDialog({
   onClose,
   onMade,
 }: {
-  /** The key is for an agent that used this key; null: a general new key. */
+  /** The admin key that the agent has used until now; null: any new key. */
   readonly like?: ApiKey | null;
   readonly onClose: () => void;
   readonly onMade: (key: ApiKeyCreated) => void;
@@ -71,7 +69,7 @@ export function CreateDialog({
             {"now. Filled in from that key's submissions in the last 30 days."}
           </p>
         )}
-        <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={limits.name_chars_max} />
+        <TextField label="Name" name="name" hint="Example: refund bot" maxLength={limits.name_chars_max} />
         <SelectField
           label="Role"
           value={role}
@@ -89,7 +87,7 @@ export function CreateDialog({
         </Loaded>
         <SelectField label="Environment" name="environment" options={environments} />
         <TextField
-          label="Days until it ends"
+          label="Days until it expires"
           name="days"
           type="number"
           min={1}
@@ -114,7 +112,7 @@ function EndsOpenMode() {
     <div className="banner warn">
       <div>
         <strong>This ends open mode permanently</strong>
-        Store the key, because access needs one from then on. Choose the role admin for the first one.
+        Store the key: from then on, every request needs a key. Choose the role admin for the first one.
       </div>
     </div>
   );

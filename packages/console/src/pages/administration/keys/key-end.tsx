@@ -1,4 +1,3 @@
-/** Revokes a key, or replaces the caller's own key. */
 import type { ApiKey } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../../../api/session.tsx";
@@ -7,7 +6,6 @@ import { useShowSecret } from "../../../parts/forms/shown-secret.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** The way in which the key ends. */
 export interface KeyEnd {
   readonly act: "revoke" | "rotate";
   readonly key: ApiKey;
@@ -33,7 +31,7 @@ export function useKeyEnds(onSettled: () => void) {
     mutationFn: (key_id: string) => client.rotateApiKey(key_id),
     onSuccess: async ({ api_key }) => {
       showSecret({
-        title: "Your new key; the old one has ended",
+        title: "Your new key; the old one is no longer valid",
         about: "Store it now.",
         text: api_key,
         label: "Copy the key",
@@ -49,7 +47,6 @@ export function useKeyEnds(onSettled: () => void) {
   };
 }
 
-/** Asks before the key ends. */
 export function KeyEndQuestion({
   end: { act, key },
   ...question

@@ -1,4 +1,3 @@
-/** The table of API keys. */
 import type { ApiKey, KeyBindings } from "@countersign/contract";
 import { nowMs } from "../../../browser/clock.ts";
 import { FreezeButton } from "../../../freezes/freeze-button.tsx";
@@ -38,7 +37,6 @@ function boundParts({ agent_ids, membrane_ids, source_cidrs, forbid_shadow }: Ke
   ];
 }
 
-/** Actions of a key's buttons. */
 interface Asking {
   /** The id of the caller's own key; null: the caller uses no key. */
   readonly own: string | null;

@@ -1,4 +1,3 @@
-/** The open invitations, and the dialog that sends one. */
 import { limits, type PersonRole } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";

@@ -1,4 +1,3 @@
-/** The table of people. */
 import { type PersonRole, roleMeets, type User } from "@countersign/contract";
 import { useState } from "react";
 import { AbsenceForm, AbsenceLine } from "../../../account/absence.tsx";

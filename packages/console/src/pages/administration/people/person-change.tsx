@@ -1,4 +1,3 @@
-/** Changes a person's role, or removes the person. */
 import type { MadeChoices, MadeThing, PersonRole, User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../../api/session.tsx";
@@ -7,7 +6,7 @@ import { MadeDialog, undecidedThings } from "../../../parts/forms/made-dialog.ts
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** The new role of a person; null: the person is removed. */
+/** `role` null: the person is removed. */
 export interface PersonChange {
   readonly user: User;
   readonly role: PersonRole | null;
@@ -40,7 +39,6 @@ export function usePersonChange(onAsked: (change: PersonChange | null) => void) 
   });
 }
 
-/** Asks before the change. */
 export function PersonChangeQuestion({
   change: { user, role, things },
   onConfirm,

@@ -1,4 +1,3 @@
-/** How fast reviewers decide and how often they approve: everyone for admins, and one's own figures. */
 import type { PaceFigures, ReviewerPace } from "@countersign/contract";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../../../api/session.tsx";
@@ -20,7 +19,7 @@ function usePace() {
   return useQuery({ queryKey, queryFn: () => client.getReviewerPace() });
 }
 
-/** For admins: everyone, or the totals if the organization shows the team only. */
+/** For admins: everyone, or only totals if the organization shows the team only. */
 export function ReviewerPaceCard() {
   const queries = useQueryClient();
   return (

@@ -1,9 +1,8 @@
-/** The roles that an admin can give to a person. */
 import type { PersonRole } from "@countersign/contract";
 
 export const roles = [
   ["reviewer", "reviewer: decides escalations"],
-  ["operator", "operator: overrides, context, deliveries"],
+  ["operator", "operator: overrides, freezes, facts, deliveries"],
   ["admin", "admin: everything"],
-  ["auditor", "auditor: reads everything"],
+  ["auditor", "auditor: reads decisions, rules, audit trail"],
 ] as const satisfies readonly (readonly [PersonRole, string])[];

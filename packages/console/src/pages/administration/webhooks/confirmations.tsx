@@ -1,4 +1,3 @@
-/** The questions before a webhook gets a new secret or is deleted. */
 import type { Webhook } from "@countersign/contract";
 import { Confirm } from "../../../parts/forms/dialog.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
@@ -52,7 +51,7 @@ export function DeleteQuestion({
       onClose={onClose}
     >
       <p>
-        <Data text={webhook.url} /> gets no further messages. Running deliveries end.
+        <Data text={webhook.url} /> gets no further messages. Its pending deliveries are cancelled.
       </p>
     </Confirm>
   );

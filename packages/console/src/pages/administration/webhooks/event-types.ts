@@ -1,7 +1,5 @@
-/** The event types that a webhook may subscribe to. */
 import { eventTypeNames, eventTypes, type Webhook } from "@countersign/contract";
 
-/** The types that the service sends today. */
 export const sentTypes = eventTypeNames.filter((name) => eventTypes[name].sent);
 
 export const isOfAll = ({ event_types }: Webhook) => event_types.length >= eventTypeNames.length;

@@ -7,7 +7,6 @@ import { useFilters } from "../../../shell/filters.ts";
 import { FailedDelivery } from "./failed-delivery.tsx";
 import { SendAllAgain } from "./send-all-again.tsx";
 
-/** Lists messages that no receiver accepted in three attempts, and the results of retries. */
 export function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const client = useClient();
   const [filters, setFilters] = useFilters(["webhook_id"]);

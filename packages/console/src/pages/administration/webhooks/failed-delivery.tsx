@@ -1,4 +1,3 @@
-/** One failed delivery: its attempts, and the button to send it again. */
 import type { Delivery } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -96,7 +95,6 @@ function Attempts({ delivery: { delivery_id, attempts } }: { readonly delivery: 
   );
 }
 
-/** The receiver's answer to one attempt, or the reason for none. */
 function Answer({ attempt: { response_status, error } }: { readonly attempt: Delivery["attempts"][number] }) {
   return (
     <>

@@ -1,4 +1,3 @@
-/** The button that sends all failed deliveries again. */
 import { limits } from "@countersign/contract";
 import { pagesOf } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -52,8 +51,8 @@ export function SendAllAgain({
             </p>
           )}
           <p className="small muted">
-            Messages already sent again are skipped, unless that was cancelled. So are messages without an active
-            webhook.
+            Skips messages without an active webhook, and messages that were already sent again, unless that delivery
+            was cancelled.
           </p>
           {sending.isPending && (
             <p role="status">
@@ -68,7 +67,7 @@ export function SendAllAgain({
 
 /**
  * Retries one page of deliveries after the other. Waits at the rate limit, because a second run would begin at the
- * first page. `stop` ends it after the current page.
+ * first page. `stop` ends after the current page.
  */
 function useSendAll(webhook_id: string | undefined, onSettled: () => void) {
   const client = useClient();

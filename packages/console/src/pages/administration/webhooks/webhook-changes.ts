@@ -1,4 +1,3 @@
-/** Changes of one webhook: delete it, replace its secret, switch it on or off. */
 import type { Webhook } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../../api/session.tsx";
@@ -9,7 +8,7 @@ export function useWebhookChanges({
   onRemoved,
   onRotated,
 }: {
-  /** The request has ended, successfully or not. */
+  /** Called after success and failure. */
   readonly onRemoved: () => void;
   readonly onRotated: () => void;
 }) {

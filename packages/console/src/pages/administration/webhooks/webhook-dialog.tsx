@@ -1,4 +1,3 @@
-/** The form of one webhook. */
 import { type EventType, eventTypeNames, limits, type Webhook } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -9,7 +8,7 @@ import { changedOnly } from "../../../parts/records/changed-only.ts";
 import { Failed } from "../../../parts/states.tsx";
 import { isOfAll, sentTypes } from "./event-types.ts";
 
-/** `webhook`: the one to change; null: a new one. */
+/** `webhook` null: a new one. */
 export function WebhookDialog({
   webhook,
   onClose,
@@ -66,7 +65,6 @@ export function WebhookDialog({
   );
 }
 
-/** Registers or changes the webhook. `types`: the event types in the form, or "all". */
 function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], onSaved: (webhook: Webhook) => void) {
   const client = useClient();
   return useMutation({

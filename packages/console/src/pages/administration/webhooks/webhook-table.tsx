@@ -1,4 +1,3 @@
-/** The table of webhooks. */
 import type { Webhook } from "@countersign/contract";
 import { useMay } from "../../../api/session.tsx";
 import { Badge } from "../../../parts/records/badge.tsx";
