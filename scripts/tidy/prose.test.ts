@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { proseFindings, prosePatterns, repositoryProseFindings } from "./prose.ts";
+import { proseFindings, prosePatterns } from "./prose.ts";
 
 const path = "packages/core/src/a.ts";
 const lines = (source: string, at = path) => proseFindings(at, source).map(({ line }) => line);
@@ -37,21 +37,5 @@ describe("banned phrases", () => {
     expect(lines("// It waits.")).toEqual([1]);
     expect(lines("// The writer waits. It\n// wakes later.")).toEqual([]);
     expect(lines('const a = "It waits for a second.";')).toEqual([]);
-  });
-});
-
-describe("folders that are not plain yet", () => {
-  const files = [{ path, source: `// ${banned}` }];
-
-  it("are left out, as are single files", () => {
-    expect(repositoryProseFindings(files, ["packages/core/src"])).toEqual([]);
-    expect(repositoryProseFindings(files, [path])).toEqual([]);
-    expect(repositoryProseFindings(files, [])).toHaveLength(1);
-  });
-
-  it("are refused if they have no findings", () => {
-    expect(repositoryProseFindings(files, ["packages/core", "packages/cor"])).toEqual([
-      expect.objectContaining({ path: "packages/cor" }),
-    ]);
   });
 });

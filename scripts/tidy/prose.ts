@@ -33,28 +33,10 @@ export const prosePatterns: readonly ProsePattern[] = JSON.parse(
   readFileSync(new URL("prose-patterns.json", import.meta.url), "utf8"),
 );
 
-/** Folders and files that are not plain yet. Remove lines, add none. */
-const unmended: readonly string[] = JSON.parse(readFileSync(new URL("prose-unmended.json", import.meta.url), "utf8"));
-
 const compiled = prosePatterns.map((entry) => ({
   ...entry,
   expression: new RegExp(entry.pattern.replaceAll(" ", "\\s+"), "gi"),
 }));
-
-export function repositoryProseFindings(
-  files: readonly { readonly path: string; readonly source: string }[],
-  exempt: readonly string[] = unmended,
-): ProseFinding[] {
-  const isExempt = (path: string): boolean => exempt.some((place) => path === place || path.startsWith(`${place}/`));
-  const stale = exempt.filter((place) => !files.some(({ path }) => path === place || path.startsWith(`${place}/`)));
-  return [
-    ...files.filter(({ path }) => !isExempt(path)).flatMap(({ path, source }) => proseFindings(path, source)),
-    ...stale.map((path) => {
-      const message = "holds no text: remove it from scripts/tidy/prose-unmended.json";
-      return { path, line: 0, rule: "prose", message };
-    }),
-  ];
-}
 
 export function proseFindings(path: string, source: string): ProseFinding[] {
   return passagesOf(path, source).flatMap(({ kind, start, text }) =>

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { circleFindings } from "./circles.ts";
 import { constantFindings } from "./constants.ts";
 import { type Exception, functionFindings } from "./functions.ts";
-import { repositoryProseFindings } from "./prose.ts";
+import { proseFindings } from "./prose.ts";
 import { placesOf, referenceFindings } from "./references.ts";
 import { codeOnly, importsOf, lineAt } from "./scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
@@ -196,7 +196,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...functionFindings(files, exceptions),
       ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
-      ...repositoryProseFindings([...files, ...documents]),
+      ...[...files, ...documents].flatMap(({ path, source }) => proseFindings(path, source)),
       ...files.flatMap(({ path, source }) => referenceFindings(path, source, places)),
     ],
     questions: long.map(({ path }) => path),

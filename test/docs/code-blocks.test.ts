@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { operations } from "@countersign/contract";
 import { checkPolicy, runPolicyTests } from "@countersign/core";
-import type { Command } from "commander";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { createProgram } from "../../packages/cli/src/program.ts";
@@ -96,7 +95,7 @@ function callsOf(command: string): string[][] {
 
 /** Returns what is wrong with a call: a command or an option that does not exist. */
 function wrongIn(words: readonly string[]): string[] {
-  let command: Command = createProgram(processTerminal());
+  let command = createProgram(processTerminal());
   const wrong: string[] = [];
   for (const word of words) {
     if (word === "--") break;
