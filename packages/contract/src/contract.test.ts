@@ -162,10 +162,10 @@ describe("facts", () => {
 });
 
 describe("settings and rates", () => {
-  it("settings stand under their own names", () => {
+  it("each setting has its own name as its key", () => {
     for (const [key, { name }] of Object.entries(settings)) expect(name).toBe(key);
   });
-  it("few operations take from the five of authentication, and these are counted by client address", () => {
+  it("the rate category of authentication covers few operations and counts by client address", () => {
     const of_authentication = operationRows.filter(([, { rate }]) => rate === "authentication").map(([id]) => id);
     expect(of_authentication.sort()).toEqual(["login", "signup", "verifyMfa"]);
     const by_address = Object.entries(rateCategories).filter(([, { counted_by }]) => counted_by === "ip");

@@ -11,11 +11,11 @@ export function annotatedAnswer(line: string, texts: readonly string[], intent_i
   if (!isObject(value) || !isObject(value["result"])) return line;
   const { result } = value;
   if ((result["resultType"] ?? "complete") !== "complete") return line;
-  const said = Array.isArray(result["content"]) ? (result["content"] as readonly Json[]) : [];
-  const told: JsonObject = {
+  const content = Array.isArray(result["content"]) ? (result["content"] as readonly Json[]) : [];
+  const annotated: JsonObject = {
     ...result,
-    content: [...said, ...texts.map((text) => ({ type: "text", text }))],
+    content: [...content, ...texts.map((text) => ({ type: "text", text }))],
     _meta: { ...metaOf(result), "countersign/intent_id": intent_id },
   };
-  return write({ ...value, result: told });
+  return write({ ...value, result: annotated });
 }

@@ -1,6 +1,6 @@
 /**
- * Returns a body as JSON. Throws a TypeError for values that JSON would change (NaN, a Map), and for whole numbers that
- * JavaScript may have rounded, because the decision would be about another action. Omits undefined members. Uses
+ * Returns a body as JSON. Throws a TypeError for values that JSON would change (NaN, a Map) and for whole numbers that
+ * JavaScript may have rounded. Otherwise the decision would be about another action. Omits undefined members. Uses
  * `toJSON`, as of a Date.
  */
 export function bodyText(body: unknown): string {

@@ -19,8 +19,8 @@ import { webhookCalls } from "./operations/webhooks.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
 /**
- * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` for
- * an identifier that no URL can contain (`.`, `..`, empty) or an `idempotency_key` that no header can contain.
+ * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`. A `TypeError` means an
+ * identifier that no URL can contain (`.`, `..`, empty) or an `idempotency_key` that no header can contain.
  */
 export type Client = ReturnType<typeof createClient>;
 

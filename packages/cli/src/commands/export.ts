@@ -120,8 +120,8 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
   let taken: string;
   try {
     taken = await instance.database.restore(input);
-    // With a wrong master key, deliveries and second factors fail. A policy may be only partly evaluable in this
-    // release.
+    // Without the instance's master key, the service creates another one, and deliveries and second factors fail. A
+    // policy may be only partly evaluable in this release.
     for (const { state, text, advice } of await checkContents(config, instance, terminal.stderr))
       if (state === "problem") terminal.printError(`countersign: ${text}\n  before the service starts: ${advice}`);
   } catch (error) {

@@ -10,17 +10,17 @@ const pause_ms = 1_000;
 
 /** The field of the last input, until its user leaves it. */
 let writing: Element | null = null;
-let went_on_at = -Infinity;
+let typed_at_ms = -Infinity;
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:input|textarea|select)$/i.test(target.tagName));
 
 /** Returns whether this key continues a text whose field disappeared. */
-function goesOn(event: KeyboardEvent): boolean {
+function continuesTyping(event: KeyboardEvent): boolean {
   const gone = writing !== null && !writing.isConnected;
   writing = null;
-  if (!gone && event.timeStamp - went_on_at >= pause_ms) return false;
-  went_on_at = event.timeStamp;
+  if (!gone && event.timeStamp - typed_at_ms >= pause_ms) return false;
+  typed_at_ms = event.timeStamp;
   return true;
 }
 
@@ -35,7 +35,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>, active = tru
         writing = shortcut ? (event.target as Element) : null;
         return;
       }
-      if (!enabled || !shortcut || event.defaultPrevented || goesOn(event)) return;
+      if (!enabled || !shortcut || event.defaultPrevented || continuesTyping(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
       const act = current.current[event.key];
       if (act === undefined) return;

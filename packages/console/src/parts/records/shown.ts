@@ -28,9 +28,9 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
     const there = atPointer(modified_content, path);
     return there !== undefined && sameJson(there, atPointer(intent.payload?.content, path));
   });
-  const told = toldOf(intent);
-  const shown = struckFrom(without(modified_content, left), told) as Decision["modified_content"];
-  const known = shownFacts(facts, told.hidden);
+  const redaction = redactionOf(intent);
+  const shown = struckFrom(without(modified_content, left), redaction) as Decision["modified_content"];
+  const known = shownFacts(facts, redaction.hidden);
   return { ...answer, intent: shownIntent(intent), facts: known, decision: { ...decision, modified_content: shown } };
 }
 
@@ -101,12 +101,12 @@ function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[
   return withheld.filter((path) => !here.has(path));
 }
 
-interface Told {
+interface Redaction {
   readonly hidden: readonly string[];
   readonly shown: ReadonlySet<string>;
 }
 
-function toldOf({ payload, withheld }: IntentRecord): Told {
+function redactionOf({ payload, withheld }: IntentRecord): Redaction {
   const shown = without(payload?.content, withheld);
   return { hidden: hiddenTexts(payload?.content, shown), shown: new Set([...textsOf(shown), ...namesIn(shown)]) };
 }
@@ -121,16 +121,16 @@ function namesIn(value: unknown): string[] {
  * Removes redacted texts from a JSON value. A text that the parameters show stays, even if it contains a redacted one.
  * Otherwise an editor would think that it is not executed, and drop it.
  */
-function struckFrom(value: unknown, told: Told): unknown {
-  if (told.hidden.length === 0) return value;
-  const struck = (text: string) => (told.shown.has(text) ? text : cleaned(text, told.hidden));
+function struckFrom(value: unknown, redaction: Redaction): unknown {
+  if (redaction.hidden.length === 0) return value;
+  const struck = (text: string) => (redaction.shown.has(text) ? text : cleaned(text, redaction.hidden));
   if (typeof value === "string" || typeof value === "number") {
     const left = struck(String(value));
     return left === String(value) ? value : left;
   }
-  if (Array.isArray(value)) return value.map((item) => struckFrom(item, told));
+  if (Array.isArray(value)) return value.map((item) => struckFrom(item, redaction));
   if (typeof value !== "object" || value === null) return value;
-  return named(value, struck, (item) => struckFrom(item, told));
+  return named(value, struck, (item) => struckFrom(item, redaction));
 }
 
 /** Returns an object with new names and items. Numbers equal names, as the service does. */
