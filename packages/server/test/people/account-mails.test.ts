@@ -22,11 +22,11 @@ test("a password set in a session, and one set with a mailed link; no mail for a
   const wrong = { current_password: "wrong horse battery staple", password };
   expect((await post("password", cookie, wrong)).status).toBe(401);
   expect((await post("password", cookie, { current_password: password, password })).status).toBe(200);
-  await toldOf(email, [/Another password was set/]);
+  await toldOf(email, [/A new password was set/]);
   expect((await post("password/forgot", undefined, { email })).status).toBe(202);
   const token = await nodes.mailed(email, /^Set a new/);
   expect((await post("password/reset", undefined, { token, password })).status).toBe(204);
-  await toldOf(email, [/Another password was set/, /Another password was set/]);
+  await toldOf(email, [/A new password was set/, /A new password was set/]);
   expect(told(email)).toHaveLength(2);
   for (const mail of told(email)) expect(mail.text).not.toContain("token=");
 });

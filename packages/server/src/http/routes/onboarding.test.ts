@@ -132,7 +132,7 @@ describe("POST /v1/onboarding/intake", () => {
     expect(membrane.action_catalogue).toEqual([
       { verb: "wire_money", type: "payment.transfer", data_classes: [], parameters: { amount: "number" } },
     ]);
-    expect(started.json.next_steps.join("\n")).toMatch(/what these tools do.*: frobnicate, op7\./);
+    expect(started.json.next_steps.join("\n")).toMatch(/because their names are ambiguous: frobnicate, op7\./);
   });
 
   test("an agent's data classes are used if a tool's words mention only personal data", async () => {
