@@ -132,7 +132,7 @@ function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
   const { differences, withheld, changed } = compared;
   const differ = [...differences.values()].some(({ places }) => places.length > 0);
   const let_through = changed
-    ? "Rules change the allowed parameters of some. The changes may differ, because each case has the rules of its own time: see the page of each."
+    ? " Rules change the allowed parameters of some. The changes may differ, because each case has the rules of its own time: see the page of each."
     : "";
   if (withheld)
     return `${differ ? "Each one shows its differences, except redacted ones" : "Their visible parts are equal"}. Redacted values are not compared and may differ.${let_through}`;
