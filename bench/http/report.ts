@@ -1,4 +1,7 @@
-/** Medians over the rounds, except `max_ms` (the worst), `wrong_answers` (the sum) and `resident_mib` (at the end). */
+/**
+ * Each figure is the median of all rounds, except `max_ms` (the largest), `wrong_answers` (the sum) and `resident_mib`
+ * (at the end). `cpu_…` is in cores: 1 is one core, busy all the time.
+ */
 export interface TargetReport {
   readonly target: string;
   readonly decisions_per_s: number;
@@ -11,7 +14,7 @@ export interface TargetReport {
   readonly cpu_children: number;
   readonly cpu_load: number;
   readonly cpu_others: number;
-  /** Only for the service's own event loop. */
+  /** Null: the target is not the service, so its event loop was not measured. */
   readonly loop_delay_p99_ms: number | null;
   readonly wrong_answers: number;
   readonly first_wrong: string | null;
@@ -26,8 +29,8 @@ export interface SoakPoint {
 }
 
 /**
- * `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's count, and the
- * bytes on disk.
+ * `decisions` is null if Countersign was not measured. `answered` counts decisions at the client, `stored` counts them
+ * in the database, and `bytes` is their size on disk.
  */
 export interface Report {
   readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
@@ -80,19 +83,19 @@ function limit(row: TargetReport, cores: number): string {
   const busy = shares.server + shares.postgres + shares.load + row.cpu_others;
   const split = `${row.target}: ${busy.toFixed(2)} of ${cores} cores busy`;
   if (row.cpu_others > 0.2)
-    return `${split}, ${row.cpu_others.toFixed(2)} of them by other programs: the figure is too low`;
+    return `${split}, ${row.cpu_others.toFixed(2)} of them by other programs, so decisions/s is too low`;
   if (shares.server > 0.95 && !row.target.startsWith("Cerbos"))
     return `${split}; limited by the server's one JavaScript thread`;
   if (shares.load > 0.95) return `${split}; limited by the load generator`;
   if (busy > cores * 0.93) return `${split}; limited by the machine's cores, which the load generator shares`;
-  return `${split}; no core was full: the programs wait for one another (round trips, disk syncs)`;
+  return `${split}; no core is fully busy, because the programs wait for round trips and disk syncs`;
 }
 
 export function soakText({ decisions, resident_mib, heap_mib }: SoakPoint): string {
   return `after ${count(decisions)} decisions: ${resident_mib.toFixed(0)} MiB resident, heap ${heap_mib.toFixed(0)} MiB`;
 }
 
-/** `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
+/** Processor time is per decision, so the time of a batch is divided by 50. Echo is the bare node:http server. */
 function figures(report: Report): string[] {
   const of = (start: string) => report.targets.find((row) => row.target.startsWith(start));
   const [echo, commits, single, batch, cerbos] = [
@@ -109,18 +112,30 @@ function figures(report: Report): string[] {
   };
   const node_us = (row: TargetReport | undefined) => row && (row.cpu_server * 1e6) / row.decisions_per_s;
   const postgres_us = (row: TargetReport | undefined) => row && (row.cpu_children * 1e6) / row.decisions_per_s;
-  ratio("PostgreSQL's processor time, single ÷ the echo's", postgres_us(single), node_us(echo), "≤ 1.3");
-  ratio("PostgreSQL's processor time, batch ÷ the echo's", postgres_us(batch), node_us(echo), "≤ 1.1");
-  ratio("Node's processor time, single ÷ the echo's", node_us(single), node_us(echo), "≤ 3.2");
-  ratio("durable single ÷ bare node:http", single?.decisions_per_s, echo?.decisions_per_s, "≥ 0.30");
-  ratio("bare commits ÷ bare node:http", commits?.decisions_per_s, echo?.decisions_per_s, "none: nothing is decided");
-  ratio("durable single ÷ Cerbos stateless", single?.decisions_per_s, cerbos?.decisions_per_s, "≥ 2.0");
-  ratio("batch of 50, decisions ÷ bare node:http", batch?.decisions_per_s, echo?.decisions_per_s, "≥ 0.5");
+  ratio("PostgreSQL CPU of a single decision ÷ echo CPU", postgres_us(single), node_us(echo), "≤ 1.3");
+  ratio("PostgreSQL CPU of a decision in a batch ÷ echo CPU", postgres_us(batch), node_us(echo), "≤ 1.1");
+  ratio("Node CPU of a single decision ÷ echo CPU", node_us(single), node_us(echo), "≤ 3.2");
+  ratio("single decisions/s ÷ echo requests/s", single?.decisions_per_s, echo?.decisions_per_s, "≥ 0.30");
+  ratio(
+    "node:http with commits ÷ echo requests/s",
+    commits?.decisions_per_s,
+    echo?.decisions_per_s,
+    "none, because this target decides nothing",
+  );
+  ratio(
+    "single decisions/s ÷ Cerbos decisions/s, stateless",
+    single?.decisions_per_s,
+    cerbos?.decisions_per_s,
+    "≥ 2.0",
+  );
+  ratio("decisions/s in batches of 50 ÷ echo requests/s", batch?.decisions_per_s, echo?.decisions_per_s, "≥ 0.5");
   if (report.decisions !== null) {
     const { answered, stored, bytes } = report.decisions;
-    lines.push(`${"bytes on disk a decision, with indexes".padEnd(50)} ${count(bytes / stored)}  (goal ≤ 2,500)`);
-    const differ = stored === answered ? "" : "  THEY DIFFER";
-    lines.push(`${"decisions answered, and stored".padEnd(50)} ${count(answered)}, and ${count(stored)}${differ}`);
+    lines.push(
+      `${"bytes on disk for each decision, with indexes".padEnd(50)} ${count(bytes / stored)}  (goal ≤ 2,500)`,
+    );
+    const differ = stored === answered ? "" : "  WRONG: the counts differ";
+    lines.push(`${"decisions answered / stored".padEnd(50)} ${count(answered)} / ${count(stored)}${differ}`);
   }
   return lines;
 }

@@ -1,4 +1,4 @@
-/** Panels show demands to readers (docs/reference/reviews.md). */
+/** Turns the demands of a review into panels for the API (docs/reference/reviews.md). */
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
 import { isFreezeReason } from "../deciding/freezes.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
@@ -7,23 +7,26 @@ import { clipText } from "../values/clip-text.ts";
 
 export interface CountedDemand extends ReviewDemand {
   readonly approved_by: readonly string[];
-  /** Approvers who exceeded the pace and chose a second person over a reason. One more person must approve. */
+  /** Approvers who were too fast and chose a second approver instead of a reason. Then one more person must approve. */
   readonly needs_second?: readonly string[];
-  /** From the opening of the second tier to the end of the review. */
+  /** Time in µs from the opening of the second tier to the end of the review. */
   readonly tier_left_us?: number;
-  /** The rule's quorum if earlier approvals meet part of it. */
+  /** The rule's own quorum, if `quorum` is 1 because others already approved the same changed action. */
   readonly asked_quorum?: number;
-  /** `reviewers` then includes the tier. */
+  /** Set after the second tier opened. `reviewers` then includes the reviewers of the tier. */
   readonly tier_open?: true;
-  /** Cannot be the only approvers. */
+  /** Approvers for whom the agent acts. They cannot be the only approvers. */
   readonly parties?: readonly string[];
-  /** By approver: the absent reviewer. Both count as one vote. */
+  /** Maps a delegate who approved to the absent reviewer. Both together count as one approval. */
   readonly in_place_of?: Readonly<Record<string, string>>;
-  /** Its reviewers got a mail. Kept only if a demand waits for another. */
+  /** True: the reviewers of this demand got a mail. Stored only if a demand of the review has `after`. */
   readonly told?: boolean;
-  /** Policies replaced by a reassignment. */
+  /** Policies whose demands a reassignment replaced with this one. */
   readonly replaces?: readonly string[];
-  /** Demands for which approvals before a reassignment counted. The people must still be reviewers of those. */
+  /**
+   * Approvals from before a reassignment, each with the old demand that it met. An approval counts only while the person
+   * may still vote for that old demand.
+   */
   readonly carried?: readonly {
     readonly person: string;
     readonly demand: Pick<CountedDemand, "reviewers" | "in_place_of">;
@@ -34,7 +37,7 @@ type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "needs_second" |
 
 export const reassigned_demand_name = "escalation.reassigned";
 
-/** A counted approval may need a second person. */
+/** Adds 1 to the quorum if a counted approval needs a second approver. */
 function requiredOf({ quorum, approved_by, needs_second = [] }: Approvals): number {
   return quorum + (needs_second.some((person) => approved_by.includes(person)) ? 1 : 0);
 }
@@ -43,12 +46,12 @@ export function isMet(demand: Approvals): boolean {
   return missingApprovals(demand) === 0;
 }
 
-/** A reviewer and the delegate count as one. */
+/** Counts a delegate and the absent reviewer as one person. */
 function countApprovals({ approved_by, in_place_of = {} }: Approvals): number {
   return new Set(approved_by.map((person) => in_place_of[person] ?? person)).size;
 }
 
-/** At least one is missing if all approvers are parties. */
+/** Returns at least 1 if nobody but parties approved. */
 export function missingApprovals(demand: Approvals): number {
   return Math.max(requiredOf(demand) - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
 }
@@ -57,13 +60,13 @@ function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
   return approved_by.every((person) => parties.includes(person));
 }
 
-/** True if all demands it waits for are met, also indirectly. */
+/** Returns true if the demand named by `after` is met, and each demand that this one waits for in turn. */
 export function hasTurn({ after }: CountedDemand, demands: readonly CountedDemand[]): boolean {
   if (after === undefined) return true;
   return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
 }
 
-/** RFC 3339, or null without a second tier. */
+/** Returns when the second tier opens (RFC 3339). Null: the demand has no second tier. */
 export function tierOpensAt({ tier_left_us }: CountedDemand, expires_at: string): string | null {
   return tier_left_us === undefined ? null : formatTimestampUs(timestampUs(expires_at) - tier_left_us);
 }
@@ -100,7 +103,7 @@ function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
 
 const named_max = 10;
 
-/** Says who is missing, for example "1 more approval by any operator or usr_1". Null if nobody is. */
+/** Returns who must still approve, such as "1 more approval by any operator or usr_1". Null: the demand is met. */
 export function missingText(demand: CountedDemand): string | null {
   const missing = missingApprovals(demand);
   if (missing === 0) return null;
