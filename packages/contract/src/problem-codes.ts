@@ -7,15 +7,15 @@ export const problemCodes = {
   not_allowed: "The field does not allow this value.",
   bad_format: "The text does not have the form of the field.",
   out_of_range:
-    "The number is too small or too large for the field, or has more digits than a double keeps. Send such a number as a text.",
+    "The number is too small or too large for the field, or has more digits than a double can hold. Send a number with so many digits as text.",
   too_short: "The text or list is too short.",
   too_long: "The text or list is too long.",
   too_many_keys: "The object has too many keys.",
   bad_key: "A key does not match the pattern for keys.",
-  in_the_future: "The time is in the future, beyond the tolerance for clocks.",
-  forbidden_key: "A key is named __proto__, which is never a legitimate field.",
+  in_the_future: "The time is further in the future than clocks may differ.",
+  forbidden_key: "A key is named __proto__, which no field may have as its name.",
   forbidden_character:
-    "A text has a NUL character or half of a surrogate pair, or a name has a control or format character or white space around it.",
+    "A text contains a NUL character or half of a surrogate pair. Or a name contains a control or format character, or begins or ends with white space.",
   not_a_number: "The number is too large for a double.",
 } as const satisfies Record<string, string>;
 
@@ -31,26 +31,36 @@ export interface Problem {
 /** Values of `code` in `error.details` on statuses other than 400. */
 export const refusalCodes = {
   no_session: { statuses: [401], meaning: "Nobody is signed in, or the second factor is missing. Sign in." },
-  not_through: { statuses: [401], meaning: "The login with the provider failed. Begin again." },
-  agent: { statuses: [403], meaning: "The key may act for another agent only." },
+  not_through: { statuses: [401], meaning: "The login with the identity provider failed. Start the login again." },
+  agent: { statuses: [403], meaning: "The key may act for one agent only, and the request names another agent." },
   bound: {
     statuses: [403],
-    meaning: "The key's bindings exclude this address, membrane, agent or mode.",
+    meaning: "The key's bindings do not allow this IP address, membrane, agent or mode.",
   },
-  another_caller: { statuses: [403], meaning: "The page belongs to another person than the current session." },
-  cross_origin: { statuses: [403], meaning: "A browser sent this write from a page of another site." },
+  another_caller: {
+    statuses: [403],
+    meaning: "Another person has signed in in this browser since the page was opened.",
+  },
+  cross_origin: { statuses: [403], meaning: "A page of another site sent this write from a browser." },
   mailbox_asked: {
     statuses: [403],
-    meaning: "The person is not in the organization yet. The service sent a mail with a link to the address.",
+    meaning:
+      "The person is not in the organization yet. The service sent a mail with a link. Open it, then sign in again.",
   },
-  not_vouched_for: { statuses: [403], meaning: "The provider does not vouch for the address of this person." },
-  session_too_old: { statuses: [403], meaning: "This needs a recent session. Sign in again." },
+  not_vouched_for: {
+    statuses: [403],
+    meaning: "The identity provider does not confirm the e-mail address of this person.",
+  },
+  session_too_old: { statuses: [403], meaning: "The session is too old for this operation. Sign in again." },
   link_over: { statuses: [404], meaning: "The mailed link was already used or has expired." },
-  no_provider: { statuses: [404], meaning: "No organization, or more than one, has a provider for this." },
+  no_provider: {
+    statuses: [404],
+    meaning: "Single sign-on is not set up for this e-mail address or organization, or several organizations match.",
+  },
   not_found: { statuses: [404], meaning: "The resource that the field at `path` names does not exist." },
   address_taken: { statuses: [409], meaning: "The address belongs to a person of another organization." },
   already_exists: { statuses: [409], meaning: "An equal resource exists, or the maximum number is reached." },
-  before_turn: { statuses: [409], meaning: "Other reviewers must approve first. The message says who is missing." },
+  before_turn: { statuses: [409], meaning: "Other reviewers must approve first. The message names them." },
   domain_taken: { statuses: [409], meaning: "Another organization has people or an invitation in this domain." },
   too_many: {
     statuses: [409],
@@ -58,27 +68,36 @@ export const refusalCodes = {
   },
   too_soon: {
     statuses: [409],
-    meaning: "The escalation was shown to you only a moment ago, or never. An approval needs a reason.",
+    meaning: "You opened the escalation only a moment ago, or never. This approval needs a reason.",
   },
-  draft: { statuses: [409], meaning: "The membrane is a draft and decides nothing yet." },
-  last_admin: { statuses: [409], meaning: "The organization would have no admin." },
-  no_name: { statuses: [409], meaning: "Browsers allow no passkeys for IP addresses." },
+  draft: { statuses: [409], meaning: "The membrane is a draft, so it decides nothing yet." },
+  last_admin: { statuses: [409], meaning: "After this change the organization would have no admin." },
+  no_name: {
+    statuses: [409],
+    meaning: "Browsers do not support passkeys for IP addresses. Open the console by its host name.",
+  },
   not_proven: { statuses: [409], meaning: "The TXT record of this domain does not name this organization." },
   out_of_range: { statuses: [409], meaning: "The maximum number is reached." },
   status: { statuses: [409], meaning: "The resource's `status` does not permit this." },
   not_allowed: {
     statuses: [403, 409, 415, 422],
-    meaning: "This caller or the current state does not permit it. `policy` names the rule, if a rule forbids it.",
+    meaning: "This caller may not do this, or not in the current state. If a rule forbids it, `policy` names the rule.",
   },
-  clock: { statuses: [503], meaning: "The clock of this node differs too much from the database's time." },
+  clock: {
+    statuses: [503],
+    meaning: "The clock of this node differs too much from the database's time. Send the request again later.",
+  },
   keys_unreachable: { statuses: [503], meaning: "The key set of the token's issuer cannot be fetched at the moment." },
   undecided: {
     statuses: [409],
     meaning:
-      "`made` lists what the person made, each with `kind`, `id`, `name` and `created_at`. Send keep or revoke for each id and for no other, or send `*` for all that you do not name.",
+      "The request does not say what happens to each key, webhook and invitation that the person made. `made` in the detail lists them with `kind`, `id`, `name` and `created_at`. Send `made` with `keep` or `revoke` for each of these ids and no others. The id `*` means all ids that you do not name.",
   },
-  turn_over: { statuses: [503], meaning: "The backtest ran for a long time, and another organization waits for one." },
-  provider: { statuses: [503], meaning: "The provider is unreachable or gave no usable answer." },
+  turn_over: {
+    statuses: [503],
+    meaning: "The backtest was stopped after a long time, because a backtest of another organization waits.",
+  },
+  provider: { statuses: [503], meaning: "The identity provider is unreachable or gave no usable answer." },
 } as const satisfies Record<string, RefusalRow>;
 
 export type RefusalCode = keyof typeof refusalCodes;
@@ -90,10 +109,12 @@ export interface RefusalRow {
 
 /** Values of `code` in `warnings` about an accepted context document. */
 export const warningCodes = {
-  stale: "The category's as_of is too old, so its facts count as missing by default.",
+  stale: "as_of of the category is too old. By default, its facts count as missing.",
   unlisted_category_time: "as_of gives a time for a category that has no facts.",
-  similar_key: "An unlisted key is similar to a listed one. The service keeps it, but no built-in policy reads it.",
-  other_category: "A key is listed in another category. The service keeps it, but no built-in policy reads it here.",
+  similar_key:
+    "A key is not listed, but is similar to a listed key. The service keeps it, but no built-in policy reads it.",
+  other_category:
+    "A key belongs to another category. The service keeps it, but built-in policies read it only in the other category.",
 } as const satisfies Record<string, string>;
 
 export type WarningCode = keyof typeof warningCodes;

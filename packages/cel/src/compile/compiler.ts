@@ -2,7 +2,7 @@ import type { Checked } from "../check/checker.ts";
 import type { Reference } from "../check/scope.ts";
 import { DYN, type Type } from "../check/type.ts";
 import { excerpt } from "../excerpt.ts";
-import { type Ast, dottedName, type Expr, type Index, type Select } from "../syntax/ast.ts";
+import type { Ast, Expr, Index, Select } from "../syntax/ast.ts";
 import { Failure, unknown } from "../value/unknown.ts";
 import { TypeValue, Uint, type Value } from "../value/value.ts";
 import { has, hasPath, index, select, selectOptional } from "./access.ts";
@@ -17,7 +17,7 @@ import { conditional, logic, not } from "./logic.ts";
 import { isRisky, Path, readSlowly } from "./paths.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/** A part that the checker refused fails when evaluated. */
+/** Compiles a checked expression. A part with an error of the checker compiles to code that fails when it is evaluated. */
 export function compileExpression(ast: Ast, checked: Checked, prefixes: Prefixes): Code {
   return new Compiler(ast, checked, prefixes).compile(ast.root);
 }
@@ -60,13 +60,8 @@ class Compiler {
       case "call": {
         const f = this.checked.functions.get(e.id);
         if (f === undefined) return failing(new Failure(`no such function: ${e.name}`), type, text);
-        // A namespaced call (`math.abs(x)`) has a target but no receiver.
-        const receiver =
-          e.target !== null && !f.name.includes(".")
-            ? [e.target]
-            : e.target !== null && f.style === "member"
-              ? [e.target]
-              : [];
+        // In a namespaced call such as `math.abs(x)`, the target `math` is part of the name and no argument.
+        const receiver = e.target !== null && (f.style === "member" || !f.name.includes(".")) ? [e.target] : [];
         return call(
           f,
           [...receiver, ...e.args].map((a) => this.compile(a)),
@@ -213,7 +208,7 @@ class Compiler {
   }
 
   private pathOf(root: string, keys: readonly string[]): Path {
-    // The text `a.b.c` is ambiguous, because a quoted field may contain a dot.
+    // NUL separates the keys. A dot would be ambiguous, because a quoted field may contain a dot.
     const key = `${root}\0${keys.join("\0")}`;
     const known = this.paths.get(key);
     if (known !== undefined) return known;
@@ -223,11 +218,9 @@ class Compiler {
   }
 
   private select(e: Select, type: Type): Code {
-    const name = dottedName(e);
-    const root = name === null ? null : name.split(".")[0];
     const operand = this.compile(e.operand);
     const made = e.optional ? selectOptional(operand, e.field, type) : select(operand, e.field, type);
-    return root === undefined ? made : this.coerce(made, type);
+    return this.coerce(made, type);
   }
 
   private index(e: Index, type: Type): Code {
@@ -245,7 +238,10 @@ class Compiler {
     });
   }
 
-  /** Converts whole numbers to ints where int is declared, because JSON has no ints. A fraction has the wrong type. */
+  /**
+   * Converts whole numbers of the bindings to int or uint if the type of the expression asks for it, because JSON has no
+   * ints. Any other number is unknown, with the reason "type".
+   */
   private coerce(c: Code, type: Type): Code {
     if ((type.kind !== "int" && type.kind !== "uint") || !c.fromBindings) return c;
     const inner = c.run;
@@ -264,7 +260,7 @@ class Compiler {
   }
 }
 
-/** Returns the instant of the decision, unless the host binds `now`. */
+/** Returns the time of the decision, or the binding `now` if the host supplies one. */
 function readNow(read: Run): Run {
   return (f) => {
     if (Object.hasOwn(f.bindings, "now")) return read(f);

@@ -4,27 +4,28 @@ import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
 import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timeInput, timestamp } from "../shapes.ts";
 
-const agentId = () => chosenName(limits.agent_id_chars_max, "the agent.id of intents");
+const agentId = () => chosenName(limits.agent_id_chars_max, "value of agent.id in intents");
 
 const lists = {
   membrane_ids: Type.Array(givenId("prefix mem_"), {
     minItems: 1,
     maxItems: limits.key_bindings_max,
-    description: "the membranes that the key may submit to",
+    description: "membranes to which the key may submit",
   }),
   agent_ids: Type.Array(agentId(), {
     minItems: 1,
     maxItems: limits.key_bindings_max,
-    description: "the agents that the key may submit for, compared in NFKC and without case, as in policies",
+    description:
+      "agents for which the key may submit. Ids are compared in NFKC and without regard to case, as in policies",
   }),
   source_cidrs: Type.Array(filledText(limits.cidr_chars_max), {
     minItems: 1,
     maxItems: limits.key_bindings_max,
-    description: "the networks that every request with the key must come from, such as 10.1.0.0/16 or 2001:db8::/32",
+    description: "client networks from which the key is accepted, such as 10.1.0.0/16 or 2001:db8::/32",
   }),
 };
 
-/** See docs/decisions/0041-keys-that-bind.md. */
+/** Limits where, and for which agents and membranes, a key may be used. See docs/decisions/0041-keys-that-bind.md. */
 export const KeyBindings = Type.Object(
   {
     membrane_ids: nullable(lists.membrane_ids),
@@ -32,7 +33,7 @@ export const KeyBindings = Type.Object(
     source_cidrs: nullable(lists.source_cidrs),
     forbid_shadow: Type.Boolean({ description: "true: `?mode=shadow` is refused" }),
   },
-  { title: "KeyBindings", description: "Null in place of a list: no such binding." },
+  { title: "KeyBindings", description: "Limits of a key. A list that is null does not limit the key." },
 );
 export type KeyBindings = Static<typeof KeyBindings>;
 
@@ -49,13 +50,15 @@ export type KeyBindingsInput = Static<typeof KeyBindingsInput>;
 
 export const ApiKeyChange = closed(
   { bindings: nullable(KeyBindingsInput) },
-  { title: "ApiKeyChange", description: "The bindings replace all old ones. Null removes all bindings." },
+  { title: "ApiKeyChange", description: "The new bindings replace all bindings of the key. Null removes all of them." },
 );
 export type ApiKeyChange = Static<typeof ApiKeyChange>;
 
 export const keyWarnings = {
-  unbound: "an agent's key without bindings while a membrane is live: the agent can choose the mode and the membrane",
-  admin_submits: "an admin's key that submitted actions in the last 30 days: its holder can change every rule",
+  unbound:
+    "a key of role agent has no bindings, and a membrane is live. So the agent can choose the mode and the membrane",
+  admin_submits:
+    "a key of role admin submitted actions in the last 30 days. So the program with this key can also change every rule",
   expires_soon: "the key expires within 14 days",
 } as const;
 export type KeyWarning = keyof typeof keyWarnings;
@@ -77,8 +80,8 @@ export type WarnedKey = Static<typeof WarnedKey>;
 /** Bindings that would allow a key's recent submissions. */
 export const ObservedBindings = Type.Object(
   {
-    since: timestamp("start of the examined decisions"),
-    decisions: Type.Integer({ minimum: 0, description: "found decisions of the key and its rotations" }),
+    since: timestamp("decisions from this time on were examined"),
+    decisions: Type.Integer({ minimum: 0, description: "number of decisions found for the key and its rotations" }),
     complete: Type.Boolean({
       description: "false: only the newest 50,000 decisions of the organization were examined",
     }),
@@ -87,18 +90,20 @@ export const ObservedBindings = Type.Object(
   {
     title: "ObservedBindings",
     description:
-      "The membranes and agents of the decisions. A list is null if it would be too long; `bindings` is null if the key submitted " +
-      "nothing. `forbid_shadow` is true, except for a key of the environment shadow. Addresses are not stored, so there are no networks.",
+      "Bindings with the membranes and agents that appear in the key's decisions. A list that would be too long is null. `bindings` is " +
+      "null if the key submitted nothing. `forbid_shadow` is true, except for a key of the environment shadow. `source_cidrs` is null, because client addresses are not stored.",
   },
 );
 export type ObservedBindings = Static<typeof ObservedBindings>;
 
-/** `expires_at` and `expires_in_days` exclude each other; scope `agent` needs `agent_id`. */
+/** Give `expires_at` or `expires_in_days`, not both. Scope `agent` requires `agent_id`. */
 export const ApiKeyInput = closed(
   {
     name: Type.Optional(filledText(limits.name_chars_max)),
     environment: Type.Optional(oneOf(apiKeyFormat.environments, { description: "default live" })),
-    scope: Type.Optional(oneOf(apiKeyFormat.scopes, { description: "default org; agent binds the key to agent_id" })),
+    scope: Type.Optional(
+      oneOf(apiKeyFormat.scopes, { description: "default org. The scope agent limits the key to the agent agent_id" }),
+    ),
     role: Type.Optional(oneOf(roleNames, { description: "default agent" })),
     agent_id: Type.Optional(agentId()),
     bindings: Type.Optional(nullable(KeyBindingsInput)),
@@ -118,32 +123,42 @@ const recordFields = {
   agent_id: nullable(text(limits.agent_id_chars_max)),
   bindings: nullable(KeyBindings),
   created_at: timestamp(),
-  expires_at: timestamp("from this time on the key is refused"),
+  expires_at: timestamp("the key is refused from this time on"),
 };
 
 export const ApiKey = Type.Object(
   {
     ...recordFields,
-    created_by: nullable(text(64, { description: "key_id or user_id; null: quickstart, command line or open mode" })),
-    last_used_at: nullable(timestamp("to the minute, stored some seconds later; null: not used")),
+    created_by: nullable(
+      text(64, {
+        description:
+          "key_id or user_id of the creator. Null: the key was created by quickstart, on the command line or in open mode",
+      }),
+    ),
+    last_used_at: nullable(
+      timestamp("accurate to one minute, and updated some seconds after the use. Null: never used"),
+    ),
     revoked_at: nullable(timestamp()),
     rotated_from: nullable(id("api_key")),
     expires_in_days: nullable(
-      Type.Integer({ minimum: 0, description: "remaining whole days; null: revoked or expired" }),
+      Type.Integer({
+        minimum: 0,
+        description: "whole days until the key expires. Null: the key is revoked or expired",
+      }),
     ),
     warnings: Type.Array(oneOf(keyWarningNames, { description: describedWarnings }), {
-      description: "warnings for admins; empty for revoked or expired keys",
+      description: "what an admin should check. Empty for revoked and expired keys",
     }),
   },
   { title: "ApiKey" },
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-/** The only answer with the full key. Source: spec §2.2. */
+/** Answer to the creation of a key. No later answer shows the full key again. Source: spec §2.2. */
 export const ApiKeyCreated = Type.Object({ ...recordFields, api_key: text(256) }, { title: "ApiKeyCreated" });
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>;
 
-/** The old key is already revoked. Source: spec §4. */
+/** Answer to a rotation, with the new key. The old key is already revoked. Source: spec §4. */
 export const ApiKeyRotated = Type.Object(
   {
     key_id: id("api_key"),

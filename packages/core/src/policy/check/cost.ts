@@ -5,8 +5,8 @@ import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../
 import { mentionsOf } from "../fact-paths.ts";
 
 /**
- * Sizes for which a policy must stay within its budget. Larger values may be unknown (`cost`), and so may searches for
- * lists within lists.
+ * Sizes up to which a policy must stay within its budget. With larger values, or when an expression searches a list for
+ * a list, the evaluation may exceed the budget. The policy is then unknown (`cost`).
  */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
@@ -29,8 +29,8 @@ interface Part {
 }
 
 /**
- * Returns the highest cost of one evaluation on values of the declared size. The expressions must have passed their
- * checks.
+ * Returns the highest cost of one evaluation of the policy, in units, on values of the declared sizes. `worst` is its
+ * most expensive expression. All expressions must have passed their checks.
  */
 export function policyCost(document: PolicyDocument): PolicyCost {
   return finish(costSteps(document));
@@ -44,14 +44,14 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
     if (root === "now") return instant;
     return root === "data_classes" || name === "regulatory_domains" ? texts : declared;
   };
-  const behind = (source: string): Set<string> => {
+  const variablesBehind = (source: string): Set<string> => {
     const names = new Set(mentionsOf(source).variables);
     for (const name of [...names]) for (const other of variables.get(name)?.variables ?? []) names.add(other);
     return names;
   };
   const part = ({ source, result }: PlacedExpression, environment: Environment): Part & { size: Size } => {
     const { units, size } = environment.estimate(source, sizeOf, { result });
-    return { units, size, variables: behind(source) };
+    return { units, size, variables: variablesBehind(source) };
   };
   const variableAt = new Map<string, PlacedExpression>();
   const environment = yield* variableSteps(document, (name, expression, before) => {
@@ -61,14 +61,14 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   });
   let units = 0;
   let worst: PlacedExpression | null = null;
-  let most = -1;
-  const count = (expression: PlacedExpression, taken: number): void => {
-    units += taken;
-    if (taken <= most) return;
-    most = taken;
+  let highest = -1;
+  const count = (expression: PlacedExpression, cost: number): void => {
+    units += cost;
+    if (cost <= highest) return;
+    highest = cost;
     worst = expression;
   };
-  // Variables are computed once for `when` and `require`, and once per other expression.
+  // `when` and `require` share the computed variables. Each other expression computes its variables again.
   const conditions = new Set<string>();
   for (const expression of expressionsOf(document)) {
     yield;
@@ -85,5 +85,5 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   return { units, worst };
 }
 
-/** Conditions run on the fresh and the raw view. */
+/** Conditions are evaluated twice: stale facts are unknown in the fresh view and keep their values in the raw view. */
 const runs_of_conditions = 2;

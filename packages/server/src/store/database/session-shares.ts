@@ -1,9 +1,10 @@
 /**
- * Limits the sessions of one organization. Without it, twenty slow lists held all sessions, and other requests got 503.
+ * Limits how many sessions of a pool one organization may use. Without a limit, twenty slow list requests of one
+ * organization used all sessions, and requests of others got 503.
  */
 
 export interface SessionShares {
-  /** Runs the work when the organization is below its share, in order of arrival. */
+  /** Runs `work` as soon as the organization has a free session. Waiting callers run in order of arrival. */
   within<T>(org_id: string, work: () => Promise<T>): Promise<T>;
   waiting(): number;
 }
@@ -13,7 +14,7 @@ interface Organization {
   readonly waiting: Set<() => void>;
 }
 
-/** A caller that waits longer gets the error of a full pool. */
+/** `within` throws a timeout error, as a full pool does, if a caller waits longer than `wait_ms_max`. */
 export function createSessionShares(share: number, wait_ms_max: number): SessionShares {
   const organizations = new Map<string, Organization>();
 
@@ -25,17 +26,17 @@ export function createSessionShares(share: number, wait_ms_max: number): Session
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const patience = AbortSignal.timeout(wait_ms_max);
+      const deadline = AbortSignal.timeout(wait_ms_max);
       const giveUp = () => {
         organization.waiting.delete(go);
         reject(new Error("timeout exceeded when waiting for a session of this organization"));
       };
       const go = () => {
-        patience.removeEventListener("abort", giveUp);
+        deadline.removeEventListener("abort", giveUp);
         organization.waiting.delete(go);
         resolve();
       };
-      patience.addEventListener("abort", giveUp);
+      deadline.addEventListener("abort", giveUp);
       organization.waiting.add(go);
     });
   }

@@ -1,17 +1,18 @@
 import type { Log } from "../../ports.ts";
 
 export interface Turns {
-  /** Unless it already waits. */
+  /** Adds the organization to the queue, unless it already waits. */
   add(org_id: string): void;
   waiting(): number;
-  /** Begins no more turns. */
+  /** Begins no more turns, and resolves when the running turns have ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Gives waiting organizations a turn, in the order of arrival. At most `lanes` turns run at once, never two of one
- * organization. If `take` resolves to true, the organization waits again. Failures are not retried, because a look
- * finds the organization again.
+ * Calls `take` for waiting organizations, in the order in which they were added. At most `lanes` calls run at the same
+ * time, and never two for one organization. If `take` resolves to true, the organization goes to the end of the queue.
+ * A failed call is logged and not retried, because the next periodic search for work (looks.ts) adds the organization
+ * again.
  */
 export function inTurns(log: Log, lanes: number, take: (org_id: string) => Promise<boolean>): Turns {
   const queue = new Set<string>();
@@ -31,7 +32,7 @@ export function inTurns(log: Log, lanes: number, take: (org_id: string) => Promi
     try {
       if (await take(org_id)) add(org_id);
     } catch (error) {
-      log.error({ err: error, org_id }, "a turn of an organization's deliveries failed");
+      log.error({ err: error, org_id }, "cannot process the deliveries of an organization");
     }
     running.delete(org_id);
     begin();

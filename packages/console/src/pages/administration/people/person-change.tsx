@@ -6,15 +6,18 @@ import { MadeDialog, undecidedThings } from "../../../parts/forms/made-dialog.ts
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** `role` null: the person is removed. */
+/** A new role for a person, or the removal of the person (`role` null). */
 export interface PersonChange {
   readonly user: User;
   readonly role: PersonRole | null;
-  /** Keys, webhooks and invitations of the person, after the service listed them. */
+  /** Keys, webhooks and invitations that the person made. Set after the service refused the change and listed them. */
   readonly things?: readonly MadeThing[];
 }
 
-/** `onAsked` gets the change if the service asks about the person's things; null if nothing is left to ask. */
+/**
+ * Sends the change. Calls `onAsked` with the change if an admin must first choose what happens to the person's keys,
+ * webhooks and invitations. Otherwise calls it with null, so that the dialog closes.
+ */
 export function usePersonChange(onAsked: (change: PersonChange | null) => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -62,8 +65,8 @@ export function PersonChangeQuestion({
       <p>
         <Data text={user.email} />
         {role === null
-          ? "is signed out at once. Reviews assigned to this person wait until you reassign them. If the person made keys, webhooks or invitations, you choose what happens to them."
-          : "is signed out at once and signs in again with the new role. With a weaker role, you choose what happens to the person's keys, webhooks and invitations."}
+          ? "will be signed out immediately. Reviews assigned to this person wait until you reassign them or they time out. If the person made keys, webhooks or invitations, you choose next what happens to them."
+          : "will be signed out immediately, and must sign in again to use the new role. If the new role has fewer rights, you may have to choose next what happens to keys, webhooks and invitations that the person made."}
       </p>
     </Confirm>
   );
