@@ -11,7 +11,7 @@ export const operatingOperations = {
     summary: "Check that the process runs",
     auth: "none",
     rate: null,
-    answers: { 200: { description: "It is.", schema: Health } },
+    answers: { 200: { description: "The process runs.", schema: Health } },
   },
   getReadiness: {
     method: "GET",
@@ -28,19 +28,22 @@ export const operatingOperations = {
     path: "/metrics",
     tag: "Operating",
     summary: "Read metrics in the Prometheus text format",
-    description: "Answers loopback peers only, unless COUNTERSIGN_METRICS_TOKEN is sent as a bearer token.",
+    description:
+      "Without a bearer token, only clients on the same machine (loopback) get an answer. All others must send the value of COUNTERSIGN_METRICS_TOKEN as bearer token.",
     auth: "none",
     rate: null,
-    answers: { 200: { description: "The metrics.", schema: Type.String(), media_type: "text/plain" } },
+    answers: {
+      200: { description: "Metrics in the Prometheus text format.", schema: Type.String(), media_type: "text/plain" },
+    },
     refuses: ["forbidden"],
   },
   getOpenapi: {
     method: "GET",
     path: "/openapi.json",
     tag: "Operating",
-    summary: "This document",
+    summary: "Read the OpenAPI document of this API",
     auth: "none",
     rate: null,
-    answers: { 200: { description: "OpenAPI 3.1.", schema: anyObject() } },
+    answers: { 200: { description: "An OpenAPI 3.1 document.", schema: anyObject() } },
   },
 } as const satisfies Record<string, Operation>;

@@ -8,15 +8,15 @@ import { namesOf, nodesOf } from "../policy/nodes-of.ts";
 type Readers = ReadonlyMap<string, readonly string[]>;
 
 export interface ActionCoverage {
-  /** By action type, in contract order: rules that are evaluated for it and name it or a prefix. */
+  /** For each action type, in the order of the contract: the rules that are evaluated for it and name it or a prefix of it. */
   readonly types: Readers;
-  /** By data class: the contract's in order, then others. */
+  /** For each data class: the rules that name it. Classes of the contract come first, in its order. */
   readonly classes: Readers;
-  /** By parameter, sorted. */
+  /** For each parameter, sorted by name: the rules that read it. */
   readonly params: Readers;
 }
 
-/** Rules without a type may apply to all types. */
+/** Returns which rules name each action type, data class and parameter. Rules that name no type are in no list of a type. */
 export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage => {
   const known = Object.keys(actionTypes);
   const { naming } = finish(
@@ -28,8 +28,8 @@ export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage
   const classes = new Map<string, string[]>(Object.keys(dataClasses).map((name) => [name, []]));
   const params = new Map<string, string[]>();
   for (const rule of rules) {
-    const seen = seenBy(rule);
-    for (const [found, into] of [[seen.classes, classes] as const, [seen.params, params] as const])
+    const named = namedBy(rule);
+    for (const [found, into] of [[named.classes, classes] as const, [named.params, params] as const])
       for (const name of found) into.set(name, [...(into.get(name) ?? []), rule.metadata.name]);
   }
   for (const readers of [...classes.values(), ...params.values()]) readers.sort();
@@ -37,7 +37,7 @@ export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage
   return { types, classes, params: new Map([...params].sort(([a], [b]) => (a < b ? -1 : 1))) };
 };
 
-const seenBy = (rule: PolicyDocument) => {
+const namedBy = (rule: PolicyDocument) => {
   const classes = new Set<string>();
   const params = new Set<string>();
   for (const node of expressionsIn(rule).flatMap((source) => [...nodesOf(source)])) {
@@ -65,39 +65,47 @@ export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
     "",
     "Written from `packages/contract` and `packs/` by `npm run gen`; do not edit.",
     "",
-    "An intent says what it is about in words: `action.type`, `data_classes`, and the names of its parameters in",
-    "`payload.content`. Rules go by them. **A type or a class in words of your own (`payments.transfer`, `PII`) is allowed, but no",
-    "rule of a pack knows it**: what it should have held is approved. So use the words below where they fit.",
+    "For engineers who write intents or register the tools of an agent, and for admins who check which rules of the packs apply.",
     "",
-    "An agent can be wrong about itself, or lie. A membrane's `action_catalogue` (`PATCH /v1/membranes/{membrane_id}`, or",
-    '"Known tools" in the console) says once for all which tool is what, as `{verb, type, data_classes, parameters}`, and overrules what an agent declares. `POST /v1/onboarding/intake`',
-    "proposes one from a description and your list of tools. A verb that no catalogue knows, without a declared type, is",
-    "`other.unclassified`. A verb that only looks like one of the catalogue, such as `send-money` for `send_money`, is",
-    "[unknown to the rules](policies.md#names-that-look-alike) about the known one. If both are tools, enter both.",
+    "Rules of the packs recognize an action by three things: `action.type`, `data_classes`, and the names of the parameters in",
+    "`payload.content`. **You may use other types and classes, such as `payments.transfer` or `PII`, but no rule of a pack knows them.**",
+    "For example, a rule about `payment.transfer` does not hold a `payments.transfer`. So use the names in the tables below where they fit.",
     "",
-    '`parameters` are the JSON types that the tool\'s input schema gives its parameters, such as `{"amount": "number"}`. Intake reads them',
-    "from the schema. A value of another type is unknown to rules, and so is a comparison with a value of another type: an agent that",
-    'sends `"true"` for a boolean does not slip past a rule that asks for `true`.',
+    "## Register your tools",
     "",
-    "`party` names the parameter that says whom the action pays or serves, such as `payee`. That person cannot be the only approver of",
-    "the action ([reviews.md](reviews.md)).",
+    "An agent can declare a wrong type, by mistake or on purpose. The `action_catalogue` of a membrane says what each tool does, and",
+    'replaces what the agent declares. Set it with `PATCH /v1/membranes/{membrane_id}`, or under "Known tools" in the console. An entry:',
     "",
-    "`GET /v1/membranes/{membrane_id}/coverage`, and the membrane's card in the console, tell what agents asked for in the last 31",
-    "days and no rule names. Look at it before going live, and when agents have learnt new tools.",
+    "| Member | Meaning |",
+    "|---|---|",
+    "| `verb` | the name of the tool, as agents send it in `action.verb` |",
+    "| `type`, `data_classes` | from the tables below |",
+    '| `parameters` | the JSON type of each parameter, such as `{"amount": "number"}`, from the input schema of the tool |',
+    "| `party` | the parameter that names the person whom the action pays or serves, such as `payee`. That person cannot be the only approver of the action ([Reviews](reviews.md#whom-the-action-is-for)) |",
+    "",
+    "- `POST /v1/onboarding/intake` proposes entries. It reads a description of your agent and the input schemas of your tools.",
+    '- A value of another type than `parameters` says is unknown to rules. So an agent that sends the text `"true"` for a boolean does not',
+    "  get past a rule that checks for `true`.",
+    "- If a verb is not in the catalogue and the intent declares no type, the type is `other.unclassified`.",
+    "- If a verb only resembles one of the catalogue, such as `send-money` for `send_money`, rules about `send_money` are",
+    "  [unknown](policies.md#names-that-look-alike) for the action. If both are tools, enter both.",
+    "",
+    "To find actions that no rule names, call `GET /v1/membranes/{membrane_id}/coverage`, or open the membrane in the console. The answer",
+    "covers the last 31 days. Check it before you go live, and when your agents get new tools.",
     "",
     "## Action types",
     "",
-    "Rules that name no type stand in no row: they go by data classes, parameters and facts alone.",
+    "Rules that name no action type are in no row of this table. They look only at data classes, parameters and facts.",
     "",
     ...table("`action.type`", types),
     "## Data classes",
     "",
-    "In lower case, whatever the spelling that they are sent in.",
+    "The service converts data classes to lower case before rules read them.",
     "",
     ...table("`data_classes`", classes),
     "## Parameters",
     "",
-    "Of `payload.content`, beside your own.",
+    "Parameters of `payload.content` that rules of the packs read. An intent may have any others.",
     "",
     "| Parameter | Rules that read it |",
     "|---|---|",
