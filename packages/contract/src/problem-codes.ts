@@ -7,7 +7,7 @@ export const problemCodes = {
   not_allowed: "The field does not allow this value.",
   bad_format: "The text does not have the form of the field.",
   out_of_range:
-    "The number is too small or too large for the field, or has more digits than a double can hold. Send a number with so many digits as text.",
+    "The number is too small or too large for the field, or has more digits than a double can hold. Send a number with more digits than that as text.",
   too_short: "The text or list is too short.",
   too_long: "The text or list is too long.",
   too_many_keys: "The object has too many keys.",
