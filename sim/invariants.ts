@@ -189,6 +189,7 @@ function checkAnswers(tables: Tables, journal: Journal): void {
         break;
       case "stale":
       case "override_spent":
+      case "counted":
       case "quota_exceeded":
       case "refused":
         demand(row === undefined, `${intent_id} was answered ${told.outcome} and is stored`);

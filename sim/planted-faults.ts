@@ -28,7 +28,9 @@ export function misspeltCommit(connection: ConnectionOptions, passage: Passage):
 async function makeMisspelt(connection: ConnectionOptions, name: string, [right, wrong]: Passage): Promise<void> {
   const client = await openClient(connection, "countersign simulation");
   try {
-    const { rows } = await client.query("select pg_get_functiondef('commit_decisions'::regproc) as text");
+    const { rows } = await client.query(
+      "select pg_get_functiondef(oid) as text from pg_proc where proname = 'commit_decisions' order by pronargs desc limit 1",
+    );
     const text: string = rows[0].text;
     if (!text.includes(right)) throw new Error(`commit_decisions no longer contains: ${right}`);
     await client.query(text.replace("commit_decisions", name).replace(right, wrong));

@@ -139,7 +139,7 @@ function membraneOf(n: number, membrane_id: string, on_timeout: "block" | "appro
   };
 }
 
-async function insertKey(
+export async function insertKey(
   runtime: Runtime,
   query: Query,
   org_id: string,

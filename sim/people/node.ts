@@ -5,6 +5,7 @@ import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
 import { createContextPauses } from "../../packages/server/src/operations/context/context-pauses.ts";
 import { createContextPulls } from "../../packages/server/src/operations/context/context-pulls.ts";
 import { isRegistered } from "../../packages/server/src/operations/context/context-source.ts";
+import { createNodeCounters, type NodeCounters } from "../../packages/server/src/operations/counters/node-counters.ts";
 import { createReviewQueues } from "../../packages/server/src/operations/escalations/review-queue.ts";
 import { createDecisionLatencies } from "../../packages/server/src/operations/intents/decision-latencies.ts";
 import type { Runtime } from "../../packages/server/src/operations/runtime.ts";
@@ -22,6 +23,9 @@ export interface PeopleSetting {
   readonly freezes?: boolean;
   /** Policies change while reviews are open, and agents claim and withdraw. */
   readonly rulings?: boolean;
+  readonly batch_rows_max?: number;
+  /** Changes the node's memory of counters. */
+  readonly counters?: (counters: NodeCounters) => NodeCounters;
 }
 
 export class Crash extends Error {}
@@ -76,7 +80,8 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
   };
   const ids = createIds(clock);
   const sealer = createSealer(Buffer.alloc(32, 1));
-  const { log } = setting;
+  const { log, batch_rows_max } = setting;
+  const batches = batch_rows_max === undefined ? {} : { batch_rows_max };
   const reload = async (caller: Caller): Promise<Caller> => {
     const sql = "select auth_epoch from org_heads where org_id = $1";
     const [head] = await db.tenant(caller.org_id, (query) => query<{ auth_epoch: number }>(sql, [caller.org_id]));
@@ -90,7 +95,8 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     ids,
     log,
     // Uses real time, because only calls advance the simulated time and a retry would never end.
-    writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
+    writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers, ...batches }),
+    counters: (setting.counters ?? ((counters) => counters))(createNodeCounters(db)),
     orgStates: createOrgStates(setting.db, async (_membrane, policies) => compilePolicySet({ policies, version: 1 })),
     callers: { reload, writeUses: async () => undefined },
     decisionReads: unused,

@@ -18,9 +18,9 @@ import { packFiles, packNames, packOf, packText } from "../../packages/core/src/
 const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
 const RULES = PACKS.flatMap(({ pack }) => pack?.rules ?? []);
 
-test("the 17 packs contain the catalogue's 115 rules and the provenance rules", () => {
+test("the 18 packs contain the catalogue's 115 rules, the provenance rules and the limits rules", () => {
   expect(PACKS.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
-  expect(packNames).toHaveLength(17);
+  expect(packNames).toHaveLength(18);
   const counts = Object.fromEntries(PACKS.map(({ pack }) => [pack?.name, pack?.rules.length]));
   expect(counts).toEqual({
     account: 3,
@@ -33,6 +33,7 @@ test("the 17 packs contain the catalogue's 115 rules and the provenance rules", 
     gdpr: 10,
     hipaa: 12,
     iam: 11,
+    limits: 8,
     meta: 1,
     mon: 3,
     pci: 9,

@@ -10,6 +10,7 @@ import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
 import { addApprovals, addGrants } from "./commands/operate/approvals.ts";
+import { addCounters } from "./commands/operate/counters.ts";
 import { addFreeze } from "./commands/operate/freeze.ts";
 import { addIntents } from "./commands/operate/intents.ts";
 import { addOrgs } from "./commands/orgs.ts";
@@ -47,7 +48,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addAgents, addFreeze, addIntents, addApprovals, addGrants, addIssuers],
+    ...[addAgents, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
   ])
     add(program, terminal);
   return program;

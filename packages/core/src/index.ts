@@ -21,15 +21,39 @@ export {
   type OfDocuments,
 } from "./audit/ledger-entry.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
-export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
+export { countReplayed, type RecordedIntent, type ReplayedDecision, replayIntent } from "./backtest/replay.ts";
 export {
   type SettingsChange,
   SettingsHistory,
   type SettingsThen,
   settingsChangeTypes,
 } from "./backtest/settings-history.ts";
+export { type CountChange, SimulatedCounts } from "./backtest/simulated-counts.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { type Asker, wouldApproveIf } from "./counterfactual/would-approve-if.ts";
+export { amountOf, amountText, micros_per_unit, microsOf } from "./counters/amount.ts";
+export {
+  type CountRead,
+  CountReads,
+  countPlace,
+  countsOfRecord,
+  type MissingCount,
+  type RecordedCounts,
+  recordedCounts,
+} from "./counters/count-reads.ts";
+export { type CountedAction, countAction, countedAs } from "./counters/counted.ts";
+export { type CountSource, nothingCounted } from "./counters/counting.ts";
+export { type CountedState, type CounterWindow, countedStates, windowOf } from "./counters/definition.ts";
+export {
+  type CounterEntry,
+  CounterHistory,
+  type CounterReading,
+  countsState,
+  type EntryState,
+  limitsOfCounters,
+} from "./counters/history.ts";
+export type { PlacedTrack, Tracks } from "./counters/tracks.ts";
+export { windowEndUs, windowStartUs } from "./counters/windows.ts";
 export { classifyAction } from "./deciding/classify.ts";
 export { decide } from "./deciding/decide.ts";
 export type { DecidableIntent, Decided, DecideInput, MembraneSettings, StandingFreeze } from "./deciding/decision.ts";

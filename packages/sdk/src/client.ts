@@ -3,6 +3,7 @@ import { newIdempotencyKey } from "./idempotency-key.ts";
 import { agentCalls } from "./operations/agents.ts";
 import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
+import { counterCalls } from "./operations/counters.ts";
 import { escalationCalls } from "./operations/escalations.ts";
 import { freezeCalls } from "./operations/freezes.ts";
 import { grantCalls } from "./operations/grants.ts";
@@ -49,6 +50,7 @@ export function createClient(options: TransportOptions) {
     ...escalationCalls(call),
     ...overrideCalls(call),
     ...agentCalls(call),
+    ...counterCalls(call),
     ...grantCalls(call),
     ...freezeCalls(call),
     ...policyCalls(call),

@@ -12,6 +12,7 @@ export { ApiError, ConnectionError } from "./errors.ts";
 export { type CallDescription, createGuard, type ExecutableTool, type Guard, type GuardOptions } from "./guard.ts";
 export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { ContextTarget } from "./operations/context.ts";
+export type { CounterQuery } from "./operations/counters.ts";
 export type { EscalationQuery, VoteOptions } from "./operations/escalations.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./operations/intents.ts";
 export type { AuditQuery, OverviewOptions } from "./operations/organization.ts";

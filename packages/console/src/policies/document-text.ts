@@ -16,6 +16,7 @@ export const documentFields: readonly string[] = [
     "exclude",
     "variables",
     "expr",
+    ...["counters", "key", "window", "calendar", "zone", "counts", "negative", "within"],
   ],
   ...[
     "when",

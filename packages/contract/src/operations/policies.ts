@@ -5,6 +5,8 @@ import {
   Backtest,
   BacktestInput,
   BacktestLine,
+  Counter,
+  CounterQuery,
   closed,
   givenId,
   listed,
@@ -144,6 +146,20 @@ export const policyOperations = {
     auth: "any",
     params: closed({ name: givenId("the pack's name") }),
     answers: { 200: { description: "The pack.", schema: wrapped("pack", Pack) } },
+  },
+  listCounters: {
+    method: "GET",
+    path: "/v1/counters",
+    tag: "Policies",
+    summary: "List the keys of counters with their present sums",
+    description:
+      "Only counters of policies in force in the membrane. A key appears with its first action, and goes some time after its last " +
+      "action has left the window. See docs/how-to/limits.md.",
+    auth: ["reviewer", "auditor"],
+    rate: "general",
+    query: CounterQuery,
+    answers: { 200: { description: "By name and key.", schema: listed("counters", Counter) } },
+    refuses: ["not_found"],
   },
   backtest: {
     method: "POST",

@@ -21,6 +21,7 @@ export * from "./people/person.ts";
 export * from "./people/single-sign-on.ts";
 export * from "./people/token-issuer.ts";
 export * from "./policy.ts";
+export * from "./reviews/counter.ts";
 export * from "./reviews/escalation.ts";
 export * from "./reviews/grant.ts";
 export * from "./reviews/override.ts";

@@ -1,7 +1,16 @@
 import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
+import { type CountedAction, countedAs } from "../counters/counted.ts";
+import type { CountSource } from "../counters/counting.ts";
+import { classify } from "../deciding/classify.ts";
 import type { Concluded } from "../deciding/conclude.ts";
 import { judge } from "../deciding/decide.ts";
-import { type DecidableIntent, goesThrough, type MembraneSettings, type StandingFreeze } from "../deciding/decision.ts";
+import {
+  type Content,
+  type DecidableIntent,
+  goesThrough,
+  type MembraneSettings,
+  type StandingFreeze,
+} from "../deciding/decision.ts";
 import { explain } from "../deciding/explain.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { type BareReason, bareReasons } from "../deciding/reasons.ts";
@@ -18,6 +27,13 @@ export interface RecordedIntent {
   readonly lifts: readonly string[] | null;
   /** Freezes of the recorded decision. The new decision has the same. */
   readonly freezes: readonly StandingFreeze[];
+  /** Sums of earlier actions. Absent: nothing was counted. */
+  readonly counts?: CountSource;
+}
+
+interface ReplayedBy {
+  readonly policySet: PolicySet;
+  readonly membrane: MembraneSettings;
 }
 
 /** Reasons are lazy, because most decisions are only counted. */
@@ -28,20 +44,29 @@ export interface ReplayedDecision {
   /** Without redacted texts. */
   readonly bare_reasons: () => readonly BareReason[];
   readonly reasons: () => readonly Reason[];
+  /** How the action counts if it is carried out as decided. */
+  readonly counted: readonly CountedAction[];
 }
 
 /** Decides at the recorded time, on the recorded facts. */
-export function replayIntent(
-  recorded: RecordedIntent,
-  by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },
-): ReplayedDecision {
-  const { intent, attested, facts, mode, now_us, lifts, freezes } = recorded;
-  const input = { intent, attested, facts, mode, now_us, freezes, ...by };
+export function replayIntent(recorded: RecordedIntent, by: ReplayedBy): ReplayedDecision {
+  const { lifts, ...inputs } = recorded;
+  const input = { ...inputs, ...by };
   const first = judge(input);
   if (lifts === null || goesThrough(first.conclusion.verdict)) return replayed(first);
   // An override is spent only if it approves the action.
   const overridden = judge({ ...input, overrides: lifts });
   return replayed(goesThrough(overridden.conclusion.verdict) ? overridden : first);
+}
+
+/** Returns how an action counts under these policies, if it is carried out with this content. Null: as submitted. */
+export function countReplayed(
+  { intent, attested, facts, mode, now_us }: RecordedIntent,
+  by: ReplayedBy,
+  content: Content | null,
+): readonly CountedAction[] {
+  const classified = classify({ intent, attested, facts, mode, now_us, ...by });
+  return countedAs(classified, content ?? classified.action.content);
 }
 
 function replayed(concluded: Concluded): ReplayedDecision {
@@ -61,6 +86,7 @@ function replayed(concluded: Concluded): ReplayedDecision {
       }));
     },
     reasons,
+    counted: concluded.counts.actions,
   };
 }
 

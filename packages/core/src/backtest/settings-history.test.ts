@@ -48,6 +48,20 @@ describe("the settings at an epoch", () => {
     expect(membrane.packs).toEqual(["security"]);
   });
 
+  test("a range of epochs has everything that was in force in it", () => {
+    const versions = (from: number, to: number) =>
+      history.everInForce(from, to).policies.map(({ version, mode }) => [version, mode]);
+    expect(versions(0, 0)).toEqual([]);
+    expect(versions(0, 9)).toEqual([
+      [1, "live"],
+      [2, "shadow"],
+    ]);
+    expect(versions(4, 50)).toEqual([[2, "shadow"]]);
+    expect(versions(9, 50)).toEqual([]);
+    expect([...history.everInForce(3, 5).packs]).toEqual(["security"]);
+    expect([...history.everInForce(4, 9).packs]).toEqual([]);
+  });
+
   test("decisions of one era share their settings, however often they are read", () => {
     expect(history.at(4)).toBe(history.at(8));
     const many = Array.from({ length: 200 }, (_, n) => activated(n, n + 1));

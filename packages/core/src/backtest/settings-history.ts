@@ -58,6 +58,22 @@ export class SettingsHistory {
     return made;
   }
 
+  /** Returns the policies and packs that some epoch of this range had, both ends included. */
+  everInForce(
+    from_epoch: number,
+    to_epoch: number,
+  ): { readonly policies: readonly VersionInForce[]; readonly packs: ReadonlySet<string> } {
+    const { membranes, policies } = this.at(from_epoch);
+    const packs = new Set([...membranes.values()].flatMap((membrane) => membrane.packs));
+    const all = [...policies];
+    for (const { type, data } of this.changes.slice(this.eraOf(from_epoch), this.eraOf(to_epoch))) {
+      if (type === "policy_activated") all.push(data as unknown as VersionInForce);
+      const changed = type === "membrane_created" ? (data["membrane"] as Membrane) : (data as Partial<Membrane>);
+      if (type.startsWith("membrane_")) for (const pack of changed.packs ?? []) packs.add(pack);
+    }
+    return { policies: all, packs };
+  }
+
   /** Epochs never decrease along the trail. */
   private eraOf(policy_epoch: number): number {
     let low = 0;

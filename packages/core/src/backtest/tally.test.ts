@@ -23,6 +23,7 @@ const decision = (verdict: Verdict, reasons: Reason[] = []): ReplayedDecision =>
       unknown: unknown_facts,
     })),
   reasons: () => reasons,
+  counted: [],
 });
 
 const id = (n: number) => `int_${String(n).padStart(26, "0")}`;
@@ -74,6 +75,19 @@ describe("the tally", () => {
       ...{ agent_id: "bot-7", action: { type: "payment.transfer", verb: "send_money" }, from: "approve", to: "block" },
     });
     expect(reproduced).toBe(0);
+  });
+
+  test("keeps the newest flips in either order", () => {
+    const counts = [3, 2 * limits.backtest_flips_max + 1, 3 * limits.backtest_flips_max];
+    for (const count of counts) {
+      const tallies = [new Tally(true), new Tally(true, "oldest_first")] as const;
+      for (let n = 1; n <= count; n += 1) {
+        tallies[0].add(replayed(count + 1 - n, "approve", "block"));
+        tallies[1].add(replayed(n, "approve", "block"));
+      }
+      const [down, up] = tallies.map((each) => Tally.joined(true, [each.counts()]).figures(day_us));
+      expect(up).toEqual(down);
+    }
   });
 
   test("an intent that cannot be replayed counts as evaluated, but not as reproduced or as a transition", () => {

@@ -50,10 +50,14 @@ function newestFirst(a: { readonly intent_id: string }, b: { readonly intent_id:
   return a.intent_id < b.intent_id ? 1 : -1;
 }
 
+/** Lists that grow from old to new may have this many entries before they are cut. */
+const uncut_max = 2 * limits.backtest_flips_max;
+
 /** Counts backtest results in bounded memory. */
 export class Tally {
   evaluated = 0;
   private readonly tried_candidate: boolean;
+  private readonly order: "newest_first" | "oldest_first";
   private met = 0;
   private not_met = 0;
   private flips_total = 0;
@@ -67,8 +71,10 @@ export class Tally {
   private readonly policies = new Map<string, { fired: number; decisive: number }>();
   private readonly paths = new Map<string, number>();
 
-  constructor(tried_candidate: boolean) {
+  /** `order`: of the intents that are added. */
+  constructor(tried_candidate: boolean, order: "newest_first" | "oldest_first" = "newest_first") {
     this.tried_candidate = tried_candidate;
+    this.order = order;
   }
 
   static joined(tried_candidate: boolean, counts: readonly TallyCounts[]): Tally {
@@ -205,7 +211,7 @@ export class Tally {
 
   private flip({ intent_id, agent_id, at_us, recorded: from, decision }: Replayed): void {
     this.flips_total += 1;
-    if (this.flips.length >= limits.backtest_flips_max) return;
+    if (!this.hasRoom(this.flips)) return;
     const { verdict: to, action } = decision;
     const reasons = decision.reasons();
     const policies = [...new Set(reasons.filter(({ effect }) => effect === to).map(({ policy }) => policy))];
@@ -218,8 +224,14 @@ export class Tally {
 
   private miss(intent_id: string, recorded: Verdict, replayed: Verdict | null, because: NotReproducedBecause): void {
     this.not_met += 1;
-    if (this.not_reproduced.length >= limits.backtest_flips_max) return;
-    this.not_reproduced.push({ intent_id, recorded, replayed, because });
+    if (this.hasRoom(this.not_reproduced)) this.not_reproduced.push({ intent_id, recorded, replayed, because });
+  }
+
+  /** Keeps the newest entries of a list. */
+  private hasRoom(list: unknown[]): boolean {
+    if (this.order === "newest_first") return list.length < limits.backtest_flips_max;
+    if (list.length >= uncut_max) list.splice(0, limits.backtest_flips_max);
+    return true;
   }
 }
 

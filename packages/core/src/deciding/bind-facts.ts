@@ -11,6 +11,7 @@ import {
   unknown,
 } from "@countersign/cel";
 import { limits as contractLimits, type PullFailure, unnamed_agent_id } from "@countersign/contract";
+import { type Counting, lazyCounts, nothingCounted } from "../counters/counting.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 import { type FactBindings, freshView, type Marker, rawView, respelledView } from "../facts/staleness.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
@@ -24,6 +25,7 @@ import { typedContent } from "./parameter-types.ts";
 export interface Bindings extends Record<string, unknown>, VariableMemo {
   facts: FactBindings;
   vars: LazyObject<never> | null;
+  readonly counting: Counting;
 }
 
 export interface View {
@@ -116,11 +118,13 @@ function withoutScope(raw: FactBindings): FactBindings {
 }
 
 const empty: Content = Object.freeze({});
+const noCounts = Object.freeze({ count: empty, after: empty });
 
 export const unnamedAgent = unknown("agent.id", "unnamed");
 
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
   const { decided_as } = action;
+  const { policySet } = input;
   const agent = agentOf(input, action.key.agent_id === unnamed_agent_id);
   const intent = agent === input.intent.agent ? input.intent : { ...input.intent, agent };
   const target = intent.action.target ?? empty;
@@ -137,6 +141,8 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
     vars: null,
     memo: [],
     mode: input.mode,
+    counting: { source: input.counts ?? nothingCounted, tracks: policySet.tracks, key: action.key },
+    ...(policySet.counts === null ? noCounts : lazyCounts(policySet.counts)),
   };
 }
 

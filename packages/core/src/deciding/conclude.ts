@@ -1,7 +1,14 @@
 import { look_alike_reason, type Verdict } from "@countersign/contract";
-import { default_verdict_name, type MembraneSettings, risk_threshold_name, stricter, strictness } from "./decision.ts";
+import type { WithCounts } from "../counters/counted.ts";
+import {
+  counters_full_name,
+  default_verdict_name,
+  type MembraneSettings,
+  risk_threshold_name,
+  stricter,
+  strictness,
+} from "./decision.ts";
 import { isOverridden, type Vote } from "./evaluate.ts";
-import type { Reevaluated } from "./evaluate-again.ts";
 import { asAncestor } from "./evaluate-readings.ts";
 import { lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
@@ -23,13 +30,13 @@ interface Conclusion {
   readonly verdict: Verdict;
 }
 
-export interface Concluded extends Reevaluated {
+export interface Concluded extends WithCounts {
   readonly conclusion: Conclusion;
 }
 
 /** Stage 6: takes the strictest effect that is not overridden. */
-export function conclude(record: Reevaluated): Concluded {
-  const { input, action, viewsFor, evaluation, draft, modified } = record;
+export function conclude(record: WithCounts): Concluded {
+  const { input, action, viewsFor, evaluation, draft, modified, counts } = record;
   const { plan, objections } = modified;
   const contributions = contributionsOf(evaluation.votes);
   const membrane_votes = membraneVotesOf(record, contributions);
@@ -43,7 +50,7 @@ export function conclude(record: Reevaluated): Concluded {
   for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
   for (const { mode } of input.freezes ?? []) verdict = stricter(verdict, mode);
   const conclusion = { contributions, membrane_votes, verdict };
-  return { input, action, viewsFor, evaluation, draft, modified, conclusion };
+  return { input, action, viewsFor, evaluation, draft, modified, counts, conclusion };
 }
 
 function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
@@ -54,7 +61,7 @@ function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
   return contributions;
 }
 
-function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
+function membraneVotesOf(record: WithCounts, contributions: readonly RiskContribution[]): MembraneVote[] {
   const { reevaluation } = record.modified;
   const { overrides } = record.action;
   const { default_verdict, thresholds } = record.input.membrane;
@@ -64,6 +71,8 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
   }
   if (!overrides.has(look_alike_reason) && hasTooManyReadings(record))
     votes.push({ policy: look_alike_reason, effect: "escalate", threshold: null, modified_risk: null });
+  if (!overrides.has(counters_full_name) && record.counts.full.length > 0)
+    votes.push({ policy: counters_full_name, effect: "escalate", threshold: null, modified_risk: null });
   if (overrides.has(risk_threshold_name)) return votes;
   const reached = thresholdVote(thresholds, contributions);
   if (reached !== null) votes.push(reached);
@@ -77,7 +86,7 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
 }
 
 /** Checks the acting agent and the agents above it. */
-function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reevaluated): boolean {
+function hasTooManyReadings({ input, action: { look_alikes, prepared } }: WithCounts): boolean {
   if (look_alikes.length > 0 && readingsOf(input.intent, look_alikes) === null) return true;
   return (input.facts.ancestors ?? []).some((ancestor) => {
     const { intent } = asAncestor(input, ancestor);

@@ -8,6 +8,7 @@
  *     evaluate ──────── votes on the submitted action, and on names that look alike
  *     planChanges ───── plan: the requested changes as one JSON patch
  *     evaluateAgain ─── objections: new votes on the modified action
+ *     countAction ───── counts: how the action adds to the counters of the policies
  *     conclude ──────── verdict: the strictest effect of all votes (result of judge)
  *     explain ───────── reasons, review terms, validity            (result of decide)
  *
@@ -21,6 +22,7 @@
  * - *objection*: a vote that only the modified action got.
  * - *reason*: a vote in words.
  */
+import { countAction } from "../counters/counted.ts";
 import { bindFacts } from "./bind-facts.ts";
 import { classify } from "./classify.ts";
 import { type Concluded, conclude } from "./conclude.ts";
@@ -42,5 +44,6 @@ export function judge(input: DecideInput): Concluded {
   const evaluated = evaluate(bound);
   const planned = planChanges(evaluated);
   const reevaluated = evaluateAgain(planned);
-  return conclude(reevaluated);
+  const counted = countAction(reevaluated);
+  return conclude(counted);
 }

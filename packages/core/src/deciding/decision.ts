@@ -1,5 +1,7 @@
 import type { Budget } from "@countersign/cel";
 import type { Decision, Freeze, Membrane, PipelineMode, Reason, Verdict } from "@countersign/contract";
+import type { CountedAction } from "../counters/counted.ts";
+import type { CountSource } from "../counters/counting.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 import type { AgentNames } from "../names/known-names.ts";
 import type { ReviewDemand } from "../policy/escalation-terms.ts";
@@ -57,6 +59,8 @@ export interface DecideInput {
   readonly cost_budget?: number;
   /** Shared by several decisions; replaces `cost_budget`. */
   readonly budget?: Budget;
+  /** Sums of earlier actions. Absent: nothing was counted. */
+  readonly counts?: CountSource;
 }
 
 export type DecisionContent = Pick<
@@ -97,9 +101,14 @@ export interface Decided {
   readonly shadow_reasons: readonly Reason[];
   /** `content.reasons` without stored or pulled facts. */
   readonly reasons_for_agents: readonly Reason[];
+  /** How the action counts in the counters of the policies, if it is carried out as decided. */
+  readonly counted: readonly CountedAction[];
 }
 
 export const default_verdict_name = "membrane.default_verdict";
+
+/** The name, in reasons and overrides, of the hold of actions whose counters take no new key. */
+export const counters_full_name = "counters.full";
 
 export const risk_threshold_name = "membrane.risk_threshold";
 

@@ -52,6 +52,7 @@ export function explain(record: Concluded): Decided {
     masked: shown.masked,
     shadow_reasons: shadowReasons(record, shown),
     reasons_for_agents: reasonsForAgents(whole, reasons),
+    counted: verdict === "block" ? none : record.counts.actions,
   };
 }
 

@@ -1,5 +1,7 @@
 import type { EvaluationContext, Timestamp } from "@countersign/cel";
 import { type CatalogueEntry, type FactsFrom, foldName } from "@countersign/contract";
+import { countVariables } from "../counters/counting.ts";
+import { type Tracks, tracksOf } from "../counters/tracks.ts";
 import { type FactLimits, type MaxAgeSeconds, resolveLimits } from "../facts/staleness.ts";
 import { type KnownNamesByKind, knownNames } from "../names/known-names.ts";
 import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
@@ -58,6 +60,9 @@ export interface PolicySet {
   readonly live: PolicyGroup;
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
+  readonly tracks: Tracks;
+  /** Null without counters. */
+  readonly counts: ReturnType<typeof countVariables> | null;
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
   /** Set the budget before each program. `declared`: paths of parameters with a recorded type. */
   readonly begin: (
@@ -99,6 +104,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     compiled.policies.filter(({ policy }) => policy.mode === "shadow"),
     tables,
   );
+  const tracks = tracksOf(compiled.policies.map(({ policy }) => policy));
   const namesOf = ({ placed }: PolicyGroup) => knownNames(placed.map(({ policy }) => policy.names));
   const names = { live: namesOf(live), shadow: namesOf(shadow) };
   const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
@@ -127,6 +133,8 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     live,
     shadow,
     slots: tables.slots,
+    tracks,
+    counts: tracks.byName.size === 0 ? null : countVariables(tracks),
     prepare,
     begin: (bindings, now, declared) => compiled.variables.environment.begin(bindings, { now, declared }),
   };

@@ -6,6 +6,7 @@ import {
   type Reason,
   untrusted_source,
 } from "@countersign/contract";
+import { countedText } from "../counters/counted-text.ts";
 import { assuranceOf, type MergedFacts, originOf } from "../facts/merge.ts";
 import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
@@ -17,7 +18,7 @@ import { withoutTexts } from "../values/redacted-texts.ts";
 import { bindVariables, runOn, type Views, type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import { type Classified, classify } from "./classify.ts";
 import type { Concluded, MembraneVote } from "./conclude.ts";
-import type { Content } from "./decision.ts";
+import { type Content, counters_full_name } from "./decision.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 import { asAncestor } from "./evaluate-readings.ts";
 import { freezeReasonName } from "./freezes.ts";
@@ -77,10 +78,16 @@ function reasonOf(vote: Vote, views: Views, unquoted: Unquoted): Reason {
     policy: policy.name,
     version: policy.version,
     effect: vote.effect,
-    message: clipMessage(messageOf(vote, unknowns, views, unquoted) + spentText(vote) + aboveText(vote, redacted)),
+    message: clipMessage(
+      messageOf(vote, unknowns, views, unquoted) + countsOf(vote, views) + spentText(vote) + aboveText(vote, redacted),
+    ),
     citations: policy.citations as string[],
     unknown_facts: unknownFacts(unknowns, missing, redacted, views.facts),
   };
+}
+
+function countsOf({ placed, unknowns }: Vote, views: Views): string {
+  return unknowns.length > 0 || placed.policy.read_counters.length === 0 ? "" : countedText(placed.policy, views);
 }
 
 function aboveText({ ancestor }: Vote, redacted: readonly string[]): string {
@@ -175,12 +182,14 @@ function assuranceAt(facts: MergedFacts, path: string): Assurance {
   return origin === null ? "reported" : assuranceOf(origin);
 }
 
+const fixedMessages: Readonly<Record<string, string>> = {
+  [look_alike_reason]: "The names of the action look like too many known names to evaluate the rules on all of them.",
+  [counters_full_name]: "The action begins a new key of a counter, and the organization has as many keys as it may.",
+};
+
 export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {
   const score = modified_risk === null ? risk_score : `${modified_risk} of the modified action`;
-  const default_message =
-    policy === look_alike_reason
-      ? "The names of the action look like too many known names to evaluate the rules on all of them."
-      : `The membrane's default verdict is ${effect}.`;
+  const default_message = fixedMessages[policy] ?? `The membrane's default verdict is ${effect}.`;
   const message =
     threshold === null
       ? default_message

@@ -1,4 +1,6 @@
 import { type FactCategoryName, limits } from "@countersign/contract";
+import { microsOf } from "../counters/amount.ts";
+import type { CountSource } from "../counters/counting.ts";
 import { mergeFacts } from "../facts/merge.ts";
 import type { PolicyDocument, PolicyTestCase } from "../policy/document.ts";
 import { finish } from "../policy/expressions.ts";
@@ -73,6 +75,20 @@ function runPolicyTest(test: PolicyTestCase, policySet: PolicySet): PolicyTestRe
   return { name: test.name, passed: mismatches.length === 0, mismatches };
 }
 
+/** Gives the case its earlier actions by name, whatever their keys are. */
+function countsOfTest({ counts = {}, after = {} }: PolicyTestCase): CountSource {
+  return {
+    read: ({ kind, name }, _key, own) => {
+      const bare = name.slice(name.indexOf(".") + 1);
+      const { n = 0, sum = 0 } = kind === "count" ? (counts[bare] ?? {}) : {};
+      const earlier = kind === "after" ? after[bare] : undefined;
+      const last = earlier === undefined ? null : { intent_id: earlier.id, at_us: parseTimestampUs(earlier.at) ?? 0 };
+      const distinct = Object.fromEntries(Object.keys(own).map((field) => [field, { n, has_own: false }]));
+      return { n, micros: microsOf(sum), since_us: 0, last, distinct };
+    },
+  };
+}
+
 export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided {
   const now_us = parseTimestampUs(test.now ?? default_test_now) ?? 0;
   const facts = (test.facts ?? {}) as Partial<Record<FactCategoryName, Record<string, unknown>>>;
@@ -87,5 +103,6 @@ export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided 
     now_us,
     attested: true,
     human_reviewed: test.human_reviewed ?? false,
+    counts: countsOfTest(test),
   });
 }

@@ -85,7 +85,7 @@ describe("recommended packs", () => {
     [{ data_classes: ["medical records", "credit_card_numbers", "no student records"] }, ["hipaa", "pci"]],
     [{ tools: [{ name: "browser_click" }] }, []],
     [{ tools: [{ name: "place_call" }, { name: "deploy_service" }] }, ["tcpa", "csf", "mon"]],
-    [{ tools: [{ name: "read_email" }, { name: "send_money" }] }, ["mon", "provenance"]],
+    [{ tools: [{ name: "read_email" }, { name: "send_money" }] }, ["mon", "provenance", "limits"]],
     [{ tools: [{ name: "read_email" }] }, []],
   ])("from %j: %j", (more, expected) => {
     expect(packs("agents", more)).toEqual(expected);

@@ -304,4 +304,16 @@ export const packSignals: readonly PackSignals[] = [
     data_classes: [],
     actions: [],
   },
+  {
+    pack: "limits",
+    means: "limits of what agents do over time",
+    names: phraseList("velocity limit|velocity check|anti money laundering|aml|structuring"),
+    phrases: phraseList(
+      "daily limit|weekly limit|monthly limit|daily budget|monthly budget|spending cap|spend cap|spending limit|" +
+        "budget cap|runaway agent|per day limit|send limit|transaction limit|refund limit|payout limit",
+    ),
+    pairs: [pair("limit cap", "spending spend payment refund payout transfer message email transaction")],
+    data_classes: [],
+    actions: ["payment."],
+  },
 ];

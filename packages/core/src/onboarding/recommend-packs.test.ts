@@ -128,6 +128,8 @@ describe("verbs and their objects are found however they are put", () => {
     ["Handles claims and suggests grades", ["ai"]],
     ["Pays carriers in the lower 48 states", ["iam"]],
     ["Monitors machines", ["mon"]],
+    ["Sends reminders under a daily budget", ["limits"]],
+    ["Caps the payouts of each agent", ["limits"]],
     ["Opens maintenance tickets", []],
     ["Restores databases", ["csf"]],
     ["Drafts discharge summaries", ["hipaa"]],

@@ -1,7 +1,7 @@
 import type { FactsFrom } from "@countersign/contract";
 import { checkPolicy } from "../policy/check/check.ts";
 import { checkSchema } from "../policy/check/schema-check.ts";
-import type { PolicyDocument } from "../policy/document.ts";
+import type { PolicyDocument, PolicyTestCase } from "../policy/document.ts";
 import { locateText } from "../policy/locate-text.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../policy/located.ts";
 import type { Schema } from "../policy/schema.ts";
@@ -33,6 +33,9 @@ export interface PackCase {
   readonly intent: Readonly<Record<string, unknown>>;
   readonly facts: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly as_of?: Readonly<Record<string, string>>;
+  /** Earlier actions, as in the tests of a policy. */
+  readonly counts?: NonNullable<PolicyTestCase["counts"]>;
+  readonly after?: NonNullable<PolicyTestCase["after"]>;
   readonly expect: "approve" | "approve_modified" | "escalate" | "block";
   readonly outcome?: string;
   /** In `cases.jsonl`, from 1. */
@@ -205,6 +208,12 @@ const locateLine = (text: string, line: number): Located => {
   }
 };
 
+const timesOf = ({ now, as_of = {}, after = {} }: PackCase): string[] => [
+  now,
+  ...Object.values(as_of),
+  ...Object.values(after).map(({ at }) => at),
+];
+
 const readCases = (files: PackFiles, names: ReadonlySet<string>, diagnostics: PackDiagnostic[]): PackCase[] => {
   const file = "cases.jsonl";
   const cases: PackCase[] = [];
@@ -225,7 +234,7 @@ const readCases = (files: PackFiles, names: ReadonlySet<string>, diagnostics: Pa
           line,
         ),
       );
-    } else if ([one.now, ...Object.values(one.as_of ?? {})].some((time) => parseTimestampUs(time) === null)) {
+    } else if (timesOf(one).some((time) => parseTimestampUs(time) === null)) {
       diagnostics.push(
         complain(
           file,

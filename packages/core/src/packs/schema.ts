@@ -1,3 +1,4 @@
+import { countedInTests } from "../policy/counters-schema.ts";
 import { factsFromSchema, type Schema } from "../policy/schema.ts";
 
 /** Each description is the help line of a diagnostic. */
@@ -89,6 +90,7 @@ export const packCaseSchema: Schema = {
       maxProperties: 6,
       additionalProperties: { description: "an RFC 3339 date-time", type: "string" },
     },
+    ...countedInTests,
     expect: {
       description: "the verdict of this rule alone",
       type: "string",

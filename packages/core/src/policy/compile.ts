@@ -1,5 +1,8 @@
 import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
 import type { FactsFrom } from "@countersign/contract";
+import { compileTracks, type Track } from "../counters/definition.ts";
+import { type DistinctCall, distinctCalls } from "../counters/distinct-calls.ts";
+import { type ReadCounter, readCounters } from "../counters/read-counters.ts";
 import type { MaxAgeSeconds } from "../facts/staleness.ts";
 import { type PolicyNames, policyNames } from "../names/policy-names.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
@@ -78,6 +81,9 @@ export interface CompiledPolicy {
   /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_facts: readonly string[];
   readonly names: PolicyNames;
+  readonly tracks: readonly Track[];
+  readonly read_counters: readonly ReadCounter[];
+  readonly distinct: readonly (DistinctCall & { readonly program: Program })[];
   readonly explain: boolean;
 }
 
@@ -103,7 +109,6 @@ export function compilePolicy(
   const program = (source: string): Program => environment.compileUnchecked(source);
   const condition = (source: string | undefined): Program | null =>
     source === undefined ? null : environment.compileUnchecked(source, { result: { kind: "bool" } });
-  const template = spec.message === undefined ? null : parseTemplate(spec.message);
   const facts = factsOf(document);
   return {
     document,
@@ -125,10 +130,7 @@ export function compilePolicy(
     approvals_min: approvalsMin(spec),
     risk: typeof spec.risk?.add === "string" ? program(spec.risk.add) : (spec.risk?.add ?? 0),
     group: spec.risk?.group ?? metadata.name,
-    message:
-      template?.ok === true
-        ? template.parts.map((part) => (part.kind === "text" ? part.text : program(part.source)))
-        : null,
+    message: messageParts(spec.message, program),
     escalation: spec.escalation ?? {},
     modify_when: condition(spec.modify_when),
     modify: (spec.modify ?? []).flatMap(({ op, path, value }) =>
@@ -147,6 +149,12 @@ export function compilePolicy(
       typeof spec.risk?.add === "string" ? spec.risk.add : undefined,
     ),
     names: policyNames(document),
+    read_counters: readCounters(document, program),
+    tracks: compileTracks(spec, (source) => shared.environment.compileUnchecked(source)),
+    distinct: distinctCalls(document).map((call) => ({
+      ...call,
+      program: shared.environment.compileUnchecked(call.source),
+    })),
     explain: spec.explain ?? true,
   };
 }
@@ -157,6 +165,16 @@ export function compilePolicy(
  */
 function approvalsMin({ effect, override = "reviewer", on_unknown }: PolicyDocument["spec"]): 1 | 2 {
   return effect === "block" && on_unknown === undefined && override !== "reviewer" ? 2 : 1;
+}
+
+/** Null without a message, or if it is malformed. */
+function messageParts(
+  message: string | undefined,
+  program: (source: string) => Program,
+): readonly CompiledPart[] | null {
+  const template = message === undefined ? null : parseTemplate(message);
+  if (template?.ok !== true) return null;
+  return template.parts.map((part) => (part.kind === "text" ? part.text : program(part.source)));
 }
 
 function redactionsOf(policy_id: string, { metadata, spec }: PolicyDocument): readonly Change[] {

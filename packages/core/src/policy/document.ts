@@ -1,5 +1,6 @@
 /** The rules are in schema.ts and check.ts. */
 import type { FactsFrom, Pace } from "@countersign/contract";
+import type { AfterDocument, CounterDocument } from "../counters/definition.ts";
 
 /** `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
@@ -50,6 +51,10 @@ export interface PolicyTestCase {
   readonly intent: Readonly<Record<string, unknown>>;
   readonly facts?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly as_of?: Readonly<Record<string, string>>;
+  /** Sums of earlier actions, by the name of a counter. Default: nothing. */
+  readonly counts?: Readonly<Record<string, { readonly n?: number; readonly sum?: number }>>;
+  /** Earlier actions, by the name of an `after`. Default: none. */
+  readonly after?: Readonly<Record<string, { readonly id: string; readonly at: string }>>;
   readonly expect: {
     readonly verdict?: "approve" | "approve_modified" | "escalate" | "block";
     readonly fired?: readonly string[];
@@ -75,6 +80,8 @@ export interface PolicyDocument {
   readonly spec: {
     readonly match?: MatchPatterns & { readonly exclude?: MatchPatterns };
     readonly variables?: readonly { readonly name: string; readonly expr: string }[];
+    readonly counters?: readonly CounterDocument[];
+    readonly after?: readonly AfterDocument[];
     readonly when?: string;
     readonly require?: string;
     readonly effect: Effect;

@@ -10,9 +10,11 @@ import {
   mapOf,
   objectOf,
   STRING,
+  TIMESTAMP,
   type Type,
 } from "@countersign/cel";
 import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
+import { distinctFunction } from "../counters/distinct.ts";
 import { domainFunctions } from "../functions/index.ts";
 
 const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
@@ -63,10 +65,18 @@ const variables: Readonly<Record<string, Type>> = {
   data_classes: listOf(STRING),
   facts: objectOf(Object.fromEntries(factCategoryNames.map((name) => [name, categoryType(name)])), { name: "facts" }),
   mode: STRING,
+  count: mapOf(
+    STRING,
+    objectOf(
+      { n: maybe(DOUBLE), sum: maybe(DOUBLE), since: TIMESTAMP, distinct: mapOf(STRING, DOUBLE) },
+      { name: "count" },
+    ),
+  ),
+  after: mapOf(STRING, objectOf({ id: STRING, at: TIMESTAMP }, { name: "after" })),
 };
 
 /** Excludes NaN, which would pass every limit. */
-const language = { functions: domainFunctions, finite_texts: true };
+const language = { functions: [...domainFunctions, distinctFunction], finite_texts: true };
 
 /** For policies without variables. Programs share one evaluation, also with `base`. */
 export function plainEnvironment(base?: Environment): Environment {

@@ -1,10 +1,18 @@
 import { assuranceNames, facts_from_pattern, limits } from "@countersign/contract";
+import { afterSchema, countedInTests, countersSchema } from "./counters-schema.ts";
 
 /** Published, and used by `schema-check.ts`. Descriptions serve as help texts of diagnostics. */
 
 export interface Schema {
   readonly description?: string;
-  readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | readonly ("number" | "string")[];
+  readonly type?:
+    | "object"
+    | "array"
+    | "string"
+    | "number"
+    | "integer"
+    | "boolean"
+    | readonly ("number" | "string" | "object")[];
   readonly const?: string;
   readonly enum?: readonly string[];
   readonly pattern?: string;
@@ -214,26 +222,28 @@ const escalation: Schema = {
   },
 };
 
+const matched: Schema = {
+  description: "the actions that it applies to; default: every action",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    ...match,
+    exclude: {
+      description: "the actions that it does not apply to",
+      type: "object",
+      additionalProperties: false,
+      properties: match,
+    },
+  },
+};
+
 const spec: Schema = {
   description: "conditions and effects of the policy",
   type: "object",
   required: ["effect"],
   additionalProperties: false,
   properties: {
-    match: {
-      description: "the actions that it applies to; default: every action",
-      type: "object",
-      additionalProperties: false,
-      properties: {
-        ...match,
-        exclude: {
-          description: "the actions that it does not apply to",
-          type: "object",
-          additionalProperties: false,
-          properties: match,
-        },
-      },
-    },
+    match: matched,
     variables: {
       description: "named expressions, read as vars.<name>; later ones may use earlier ones",
       type: "array",
@@ -249,6 +259,8 @@ const spec: Schema = {
         },
       },
     },
+    counters: countersSchema({ expression, duration, match: matched }),
+    after: afterSchema({ expression, duration, match: matched }),
     when: expression(
       "a CEL condition: the rule fires when it is true (with require: the rule applies when it is true)",
     ),
@@ -344,6 +356,7 @@ const test: Schema = {
       additionalProperties: dateTime("an RFC 3339 date-time"),
       maxProperties: 6,
     },
+    ...countedInTests,
     expect: {
       description: "the expected result; omitted fields are not compared",
       type: "object",

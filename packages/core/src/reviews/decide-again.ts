@@ -3,6 +3,9 @@
  * claim. Facts keep their age (`factsOfNow`).
  */
 import type { Decision, PipelineMode } from "@countersign/contract";
+import { countsOfRecord, type RecordedCounts } from "../counters/count-reads.ts";
+import type { CountedAction } from "../counters/counted.ts";
+import type { CountSource } from "../counters/counting.ts";
 import { decide } from "../deciding/decide.ts";
 import {
   type DecidableIntent,
@@ -38,6 +41,7 @@ export interface StoredAction extends RedactableAction {
   readonly intent: RedactableAction["intent"] & {
     readonly submitted: DecidableIntent;
     readonly attested?: boolean | undefined;
+    readonly counts?: RecordedCounts | undefined;
   };
   readonly facts: MergedFacts;
   readonly decision: Pick<Decision, "reasons" | "modifications" | "modified_content">;
@@ -55,6 +59,8 @@ export interface Present {
   readonly for_ancestors: StoredForAncestors;
   /** Why the submitter may not submit now. */
   readonly submitter: "revoked" | "expired" | "removed" | null;
+  /** Sums of other actions now. Absent: the sums at the decision. */
+  readonly counts?: CountSource;
 }
 
 export interface BlockedBy {
@@ -69,6 +75,8 @@ export interface DecidedAgain {
   /** By the current rules. Null if none holds the action. */
   readonly on_timeout: "block" | "approve" | null;
   readonly approval_valid_seconds: number;
+  /** How the action counts if it is let through so. */
+  readonly counted: readonly CountedAction[];
 }
 
 export interface LetThrough extends Pick<Ruling, "modifications" | "modified_content"> {
@@ -103,6 +111,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
   const changed_by_reviewer = modifications.some(({ policy_id }) => policy_id === null);
   const decided = wordedFor(for_agents, decide(changed_by_reviewer ? as_carried_out : as_submitted));
   const asked = askedRuling(action, decided.content);
+  let last: Decided | null = null;
   const blocked = [...submitterBlock(present), ...blocksOf(decided)];
   if (changed_by_reviewer) {
     // Policies that already changed the reviewer's content may change it again.
@@ -110,7 +119,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     blocked.push(...changesOf(decided).filter(({ policy_id }) => !settled.has(policy_id)));
   } else if (blocked.length === 0 && canonicalJson(asked.modifications) !== canonicalJson(modifications)) {
     // Different changes matter only if they alter what is executed.
-    const last = content === null ? decided : wordedFor(for_agents, decide(as_carried_out));
+    last = content === null ? decided : wordedFor(for_agents, decide(as_carried_out));
     blocked.push(...blocksOf(last), ...changesOf(last));
   }
   const hidden = hiddenTextsInAction(action);
@@ -123,6 +132,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     asked,
     on_timeout,
     approval_valid_seconds,
+    counted: (last ?? decided).counted,
   };
 }
 
@@ -164,14 +174,15 @@ export function askedRuling(
 }
 
 export function inputAgain(
-  { intent_id, membrane_id, facts, mode, created_at }: StoredAction,
-  { rules, now_us, stored, for_ancestors }: Present,
+  { intent_id, membrane_id, facts, mode, created_at, intent }: StoredAction,
+  { rules, now_us, stored, for_ancestors, counts = countsOfRecord(intent.counts) }: Present,
 ): Omit<DecideInput, "intent"> {
   const deciding = rules.membrane(membrane_id);
   if (deciding === undefined) throw new Error(`${intent_id} has no membrane ${membrane_id}`);
   const { policySet, membrane } = deciding;
   const decided_us = parseTimestampUs(created_at) ?? 0;
-  return { facts: factsOfNow(facts, decided_us, stored, now_us, for_ancestors), mode, now_us, policySet, membrane };
+  const again = factsOfNow(facts, decided_us, stored, now_us, for_ancestors);
+  return { facts: again, mode, now_us, policySet, membrane, counts };
 }
 
 export function reviewedInput(action: StoredAction, present: Present): DecideInput {

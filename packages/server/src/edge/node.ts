@@ -15,6 +15,7 @@ import { buildServer, type HttpServer } from "../http/server.ts";
 import { createContextPauses } from "../operations/context/context-pauses.ts";
 import { createContextPulls } from "../operations/context/context-pulls.ts";
 import { isRegistered } from "../operations/context/context-source.ts";
+import { createNodeCounters } from "../operations/counters/node-counters.ts";
 import { createReviewQueues } from "../operations/escalations/review-queue.ts";
 import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
@@ -168,8 +169,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     pulls,
     agentTokens: createAgentTokens({ clock, log, httpOut }),
     reviewQueues: createReviewQueues(db, clock),
-    latencies: createDecisionLatencies(),
-    figures: createFiguresKeeper(db),
+    counters: createNodeCounters(db),
+    ...{ latencies: createDecisionLatencies(), figures: createFiguresKeeper(db) },
     metrics,
     ...{ sealer, httpOut },
     txtRecords: parts.txtRecords ?? createTxtRecords(),

@@ -16,6 +16,7 @@ import type {
 } from "../ports.ts";
 import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
 import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
+import type { NodeCounters } from "./counters/node-counters.ts";
 import type { Callers } from "./shared/caller.ts";
 import type {
   AgentTokens,
@@ -81,6 +82,7 @@ export interface Runtime {
   readonly pulls: ContextPulls;
   readonly agentTokens: AgentTokens;
   readonly reviewQueues: ReviewQueues;
+  readonly counters: NodeCounters;
   readonly latencies: DecisionLatencies;
   readonly figures: FiguresKeeper;
   readonly metrics: DecisionMetrics & ReportMetrics & DeliveryMetrics & MailMetrics & PullMetrics;

@@ -2,6 +2,7 @@
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
 import type { listAgents } from "../../src/operations/agents/read-agents.ts";
+import type { listCounters } from "../../src/operations/counters/list-counters.ts";
 import type { listGrants } from "../../src/operations/grants/read-grants.ts";
 import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
 import type { listPeople } from "../../src/operations/people/people.ts";
@@ -19,6 +20,7 @@ interface Narrowing {
   listEscalations: EscalationFilter;
   listIntents: IntentFilter;
   listOverrides: OverrideFilter;
+  listCounters: Parameters<typeof listCounters>[2];
   listGrants: Parameters<typeof listGrants>[2];
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;

@@ -1,5 +1,6 @@
 import type { Diagnostic, Environment, Type } from "@countersign/cel";
 import { limits } from "@countersign/contract";
+import { counterFindings } from "../../counters/check-counters.ts";
 import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
@@ -77,6 +78,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     errors.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
   for (const { path, message, help } of misspeltPatterns(readable.spec))
     warnings.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
+  for (const { path, code, message, help, offset } of counterFindings(readable))
+    errors.add(() => diagnose(located, path, { code, message, help }, offset));
   const soft = softLimit(readable.spec);
   if (soft !== null) warnings.add(() => diagnose(located, "/spec/override", { code: "not_allowed", ...soft }));
   const dead = deadGrants(readable.spec);

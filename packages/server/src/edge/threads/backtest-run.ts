@@ -5,7 +5,8 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
-import { firstTurn, joinParts, type ReplayedPart, type Turn } from "../../operations/backtests/replay-recorded.ts";
+import { firstTurn, type ReplayedPart, type Turn } from "../../operations/backtests/replay-needs.ts";
+import { joinParts } from "../../operations/backtests/replay-recorded.ts";
 import type { BacktestJob } from "../../operations/shared/node-services.ts";
 import type { Log } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
@@ -25,10 +26,11 @@ export interface ThreadData {
   readonly first: Turn | null;
 }
 
-/** `lost`: the database could not be reached. */
+/** `refused`: a fault for the caller. `lost`: the database could not be reached. */
 export type ThreadSays =
   | { readonly kind: "progress"; readonly evaluated: number; readonly done: number }
   | { readonly kind: "part"; readonly part: ReplayedPart }
+  | { readonly kind: "refused"; readonly code: Fault["code"]; readonly details: Fault["details"] }
   | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
 
 export interface BacktestParts {
@@ -50,6 +52,8 @@ export interface BacktestListener {
 }
 
 const heap_mb_max = 512;
+/** The first thread of a candidate may keep counters. The other threads then end at once. */
+const heap_mb_max_counting = 1_024;
 /** With V8's default of 48 MB a row took 10 % longer; 192 MB was no better. */
 const young_mb_max = 96;
 /** Deciding takes twice as long as reading, so a third thread would wait for the database. */
@@ -120,7 +124,10 @@ export class BacktestRun {
       workerData: data,
       transferList: [inbox, outbox],
       ...threadOptions(program),
-      resourceLimits: { maxOldGenerationSizeMb: heap_mb_max, maxYoungGenerationSizeMb: young_mb_max },
+      resourceLimits: {
+        maxOldGenerationSizeMb: first !== null && this.#job.candidate !== null ? heap_mb_max_counting : heap_mb_max,
+        maxYoungGenerationSizeMb: young_mb_max,
+      },
     });
     let has_part = false;
     worker.on("message", (message: ThreadSays) => {
@@ -149,6 +156,8 @@ export class BacktestRun {
         const evaluated = [...this.#evaluated.values()].reduce((sum, each) => sum + each, 0);
         return void this.#listener.onProgress(evaluated, message.done);
       }
+      case "refused":
+        return void this.cancel(new Fault(message.code, { details: message.details }));
       case "failed":
         return void this.cancel(new Fault(message.lost ? "unavailable" : "internal_error", { internal: message.text }));
       case "part":

@@ -1,6 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
-import { replayRecorded, type Turn } from "../../operations/backtests/replay-recorded.ts";
+import { Fault } from "@countersign/core";
+import type { Turn } from "../../operations/backtests/replay-needs.ts";
+import { replayRecorded } from "../../operations/backtests/replay-recorded.ts";
 import { isConnectionLost } from "../../store/database/connection.ts";
 import { openDb } from "../../store/database/db.ts";
 import { standBack } from "../stand-back.ts";
@@ -75,6 +77,7 @@ async function work({ job, connection, replicas, packs, requests, ...ports }: Th
     );
     say({ kind: "part", part });
   } catch (error) {
+    if (error instanceof Fault) return say({ kind: "refused", code: error.code, details: error.details });
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     say({ kind: "failed", lost: isConnectionLost(error), text });
   } finally {

@@ -12,6 +12,7 @@ import { compileCheck } from "../request/validate.ts";
 import { agentRoutes } from "./agents.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
+import { counterRoutes } from "./counters.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { freezeRoutes } from "./freezes.ts";
 import { grantRoutes } from "./grants.ts";
@@ -70,6 +71,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...organizationRoutes(runtime, packs),
     ...overrideRoutes(runtime),
     ...agentRoutes(runtime),
+    ...counterRoutes(runtime),
     ...grantRoutes(runtime),
     ...freezeRoutes(runtime),
     ...peopleRoutes(runtime, cookies),

@@ -1,6 +1,7 @@
 import {
   askedRuling,
   type BlockedBy,
+  type CountedAction,
   type CountedDemand,
   countedDemand,
   decideAgain,
@@ -17,6 +18,7 @@ import {
 import type { Query } from "../../ports.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { markUntold } from "../../store/people/mails.ts";
+import type { CountsNow } from "../counters/counts-now.ts";
 import { electorateIn } from "../people/reviewers.ts";
 import { type PartyPlaces, withParties } from "../people/voting/parties.ts";
 import { placesOf } from "../people/voting/standing.ts";
@@ -28,12 +30,19 @@ type ClosingStep = Extract<ReviewStep, { kind: "vote" }>;
 
 interface ClosingVote {
   readonly action: StoredIntent;
-  readonly present: Present;
+  readonly present: Present & { readonly counts: CountsNow };
   readonly review: Review;
   readonly vote: Omit<ClosingStep, "meets" | "in_place_of" | "party">;
   readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
   readonly reviewer: AdmittedReviewer;
   readonly demands: readonly ReviewDemand[];
+}
+
+interface Counted extends Pick<ClosingStep, "approval_valid_seconds"> {
+  readonly review: Review;
+  readonly places: PartyPlaces;
+  /** How the action counts in counters, if the vote lets it through. */
+  readonly counted?: readonly CountedAction[];
 }
 
 /**
@@ -46,7 +55,7 @@ export async function countForCurrentRules(
   query: Query,
   caller: Caller,
   { action, present, review, vote, paced, reviewer, demands: met }: ClosingVote,
-): Promise<{ readonly review: Review; readonly places: PartyPlaces } & Pick<ClosingStep, "approval_valid_seconds">> {
+): Promise<Counted> {
   const { org_id } = caller;
   const countIn = async (demands: Review["demands"]): Promise<PartyPlaces> =>
     withParties(
@@ -60,19 +69,21 @@ export async function countForCurrentRules(
   const closes = stepped.kind === "moved" && stepped.review.record.status === "decided";
   if (vote.ruling === null || !closes) return { review, places };
 
-  const again = decideAgain(action, { ...vote.ruling, human_reviewed: true }, present);
+  const let_through = { ...vote.ruling, human_reviewed: true };
+  const again = await present.counts.settle(query, () => decideAgain(action, let_through, present));
   if (again.blocked.length > 0) throw blockedNowFault(again.blocked);
   const further = newDemands(action, again.demands, review.demands).map((demand): CountedDemand => {
     const is_met = met.some(({ policy }) => policy === demand.policy);
-    const counted = countedDemand(demand, vote.at, review.record.expires_at);
-    return is_met ? { ...counted, quorum: 1, asked_quorum: demand.quorum } : counted;
+    const added = countedDemand(demand, vote.at, review.record.expires_at);
+    return is_met ? { ...added, quorum: 1, asked_quorum: demand.quorum } : added;
   });
-  const { approval_valid_seconds } = again;
-  if (further.length === 0) return { review, places, approval_valid_seconds };
+  const { approval_valid_seconds, counted } = again;
+  if (further.length === 0) return { review, places, approval_valid_seconds, counted };
   const demands = [...review.demands, ...further];
   const held = withDemands(review, further, await electorateIn(query, org_id, demands));
   await markUntold(query, org_id, review.record.escalation_id);
-  return { review: held, places: await countIn(demands), approval_valid_seconds };
+  // The vote may meet the further demands at once, and then it ends the review.
+  return { review: held, places: await countIn(demands), approval_valid_seconds, counted };
 }
 
 /**

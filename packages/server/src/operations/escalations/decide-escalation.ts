@@ -1,8 +1,16 @@
 import type { Escalation, RulingInput } from "@countersign/contract";
-import { type CountedDemand, newDemands, paceVote, reviewersChanges, workOutRuling } from "@countersign/core";
+import {
+  type CountedDemand,
+  newDemands,
+  paceVote,
+  parseTimestampUs,
+  reviewersChanges,
+  workOutRuling,
+} from "@countersign/core";
 import { measureVote, noteRuled } from "../../store/escalations/reviewer-times.ts";
 import { markUntold } from "../../store/people/mails.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { CountsNow } from "../counters/counts-now.ts";
 import { demandApprovable } from "../freezes/frozen.ts";
 import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
@@ -66,9 +74,11 @@ async function castVote(
   const reviewer = may_have_changed ? await admitReviewer(query, caller, now_loaded, outcome) : admitted;
   const { person, self_reviewed } = reviewer;
   if (outcome !== "block") await demandApprovable(query, caller, action);
-  const present = await readPresent(query, org_id, action, state, at);
+  const { mode, intent_id } = action;
+  const counts = new CountsNow({ org_id, mode, intent_id, now_us: parseTimestampUs(at) ?? 0 });
+  const present = { ...(await readPresent(query, org_id, action, state, at)), counts };
 
-  const proposed = workOutRuling({ action, review, person, input }, present);
+  const proposed = await counts.settle(query, () => workOutRuling({ action, review, person, input }, present));
   if (proposed.kind === "refused") throw rulingFault(proposed);
   const { ruling, hidden, overtaken } = proposed;
 
@@ -86,8 +96,8 @@ async function castVote(
   const paced = (demands: readonly CountedDemand[], meets: readonly number[]) =>
     paceVote(demands, meets, measured, input);
   const closing = { action, present, review, vote, paced, reviewer, demands: proposed.demands };
-  const counted = await countForCurrentRules(query, caller, closing);
-  const { review: counted_review, places, ...by_now } = counted;
+  const by_rules = await countForCurrentRules(query, caller, closing);
+  const { review: counted_review, places, counted, ...by_now } = by_rules;
   const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);
 
@@ -102,7 +112,8 @@ async function castVote(
   await noteRuled(query, org_id, escalation_id, person, ruled);
   const step = { ...vote, ...marks, ...places, ...by_now };
   if (lapsed.length > 0) await markUntold(query, org_id, escalation_id);
-  return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
+  const audit = { actor, type: "voted", data } as const;
+  return takeStep(runtime, query, { ...locked, review: counted_review }, step, audit, counted);
 }
 
 function lapsedVote({ reviewer, lapsed }: Escalation["votes"][number]) {

@@ -4,6 +4,7 @@
  */
 import type { Escalation } from "@countersign/contract";
 import {
+  type CountedAction,
   Fault,
   hasTurn,
   hiddenTextsInAction,
@@ -19,6 +20,7 @@ import {
 import type { Query } from "../../ports.ts";
 import type { AuditRow } from "../../store/audit/audit.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
+import { changeCounted, replaceCounted } from "../../store/counters/counters.ts";
 import { moveReview, readReview } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
@@ -102,8 +104,9 @@ export async function takeStep(
   { head, review: before }: LockedReview,
   step: ReviewStep,
   audit: StepAudit,
+  counted?: readonly CountedAction[],
 ): Promise<Escalation> {
-  const moved = await moveOne(runtime, query, head.org_id, before, step, audit);
+  const moved = await moveOne(runtime, query, head.org_id, before, step, audit, counted);
   if (moved.kind === "refused") throw stepFault(moved);
   await changeHead(query, head, moved.changes);
   return moved.record;
@@ -149,6 +152,7 @@ async function moveOne(
   before: Review,
   step: ReviewStep,
   audit: StepAudit,
+  counted?: readonly CountedAction[],
 ): Promise<Moved> {
   const stepped = stepReview(before, step);
   if (stepped.kind === "refused") return stepped;
@@ -157,12 +161,31 @@ async function moveOne(
   const when = step.kind === "time_over" ? "late" : "in_time";
   const resolution = record.status === "pending" ? null : resolutionOf(review, step);
   if (!(await moveReview(query, org_id, review, resolution, when))) return { kind: "refused", because: "closed" };
+  if (record.status !== "pending") await countEnd(query, org_id, record, step.at, counted);
   if (step.kind === "vote" && asksOthers(before, review)) await markUntold(query, org_id, record.escalation_id);
   const changes = {
     audit: stepAuditRows(ids, before, review, step, audit),
     events: stepEvents(ids, org_id, record, step),
   };
   return { kind: "moved", record, changes };
+}
+
+/**
+ * Counts an action whose review has ended from the time of its approval on, or releases it. `counted`: how it counts now, if a person
+ * approved it.
+ */
+async function countEnd(
+  query: Query,
+  org_id: string,
+  { intent_id, agent_id, pipeline_mode: mode, resolution }: Escalation,
+  at: string,
+  counted: readonly CountedAction[] | undefined,
+): Promise<void> {
+  const outcome = resolution?.outcome ?? "block";
+  if (outcome === "block") return changeCounted(query, org_id, intent_id, null, null);
+  if (counted === undefined) return changeCounted(query, org_id, intent_id, outcome, at);
+  const action = { intent_id, agent_id, mode };
+  return replaceCounted(query, org_id, action, outcome, at, counted);
 }
 
 function asksOthers(before: Review, { record, demands }: Review): boolean {

@@ -2,6 +2,7 @@ import type { CancelInput, Decision, Escalation } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
+import { changeCounted } from "../../store/counters/counters.ts";
 import { markApprovalRevoked, readApproval } from "../../store/escalations/approvals.ts";
 import { changeHead } from "../../store/organizations/heads.ts";
 import { identityOf } from "../people/identity.ts";
@@ -43,6 +44,7 @@ async function revoke(
   if (approval.spent) throw new Fault("already_claimed");
   await markApprovalRevoked(query, org_id, escalation_id, { at, actor });
   const { intent_id } = intent;
+  await changeCounted(query, org_id, approval.holder ?? intent_id, null, null);
   const data = { escalation_id, person, reason: shownText({ review, intent }, input.reason) };
   const row = auditRow(runtime.ids, { intent_id, at, actor, type: "approval_revoked", data });
   await changeHead(query, head, { audit: [row] });

@@ -1,7 +1,8 @@
-import { Fault, timeOutRuling } from "@countersign/core";
+import { Fault, parseTimestampUs, timeOutRuling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
+import { CountsNow } from "../counters/counts-now.ts";
 import { isFrozen } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
 import type { OrgState } from "../shared/node-services.ts";
@@ -66,7 +67,10 @@ async function closeReview(
     await demandRulesInForce(runtime, query, org_id, locked.head, state);
     const action = await readAction(query, org_id, locked.review);
     const frozen = await isFrozen(query, org_id, action);
-    ruling = frozen ? null : timeOutRuling(action, await readPresent(query, org_id, action, state, locked.at));
+    const { mode, intent_id } = action;
+    const counts = new CountsNow({ org_id, mode, intent_id, now_us: parseTimestampUs(locked.at) ?? 0 });
+    const present = { ...(await readPresent(query, org_id, action, state, locked.at)), counts };
+    ruling = frozen ? null : await counts.settle(query, () => timeOutRuling(action, present));
   }
   const step = { kind: "time_over", ruling, at: locked.at } as const;
   await takeStep(runtime, query, locked, step, { actor: "system", type: null });

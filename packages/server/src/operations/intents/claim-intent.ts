@@ -14,6 +14,7 @@ import {
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
+import { changeCounted, moveCounted } from "../../store/counters/counters.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { readReview } from "../../store/escalations/escalations.ts";
 import { readGrant } from "../../store/grants/grants.ts";
@@ -88,8 +89,11 @@ async function claim(
 
   const data = { nonce_sha256 };
   const row = auditRow(runtime.ids, { intent_id, at: claimed_at, actor, type: "claimed", data });
-  if (escalation_id !== null)
+  if (escalation_id !== null) {
+    await moveCounted(query, org_id, escalation_id, intent_id);
     await holdApproval(query, org_id, escalation_id, { intent_id, spent: true, at: claimed_at, actor });
+  }
+  if (stored.execution?.status === "skipped") await changeCounted(query, org_id, intent_id, "executed", null);
   await insertClaim(query, org_id, intent_id, { nonce_sha256, actor, lineage_id, claimed_at }, head.audit_seq + 1);
   await changeHead(query, head, { audit: [row] });
   return answerFor(caller, query, { ...stored, execution: { status: "claimed", at: claimed_at, actor } });

@@ -1,6 +1,7 @@
 import { auditRow } from "../../store/audit/audit.ts";
 import { commitOne } from "../../store/commit/commit-one.ts";
 import type { CommitOutcome, DecisionRows } from "../../store/commit/commit-writer-rows.ts";
+import { moveCounted } from "../../store/counters/counters.ts";
 import { canHandOn, holdApproval } from "../../store/escalations/approvals.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
@@ -23,6 +24,7 @@ export async function handOn(
     if (!(await canHandOn(query, org_id, resumed))) return null;
     const outcome = await commitOne(query, rows);
     if (outcome.outcome !== "committed") return outcome;
+    await moveCounted(query, org_id, escalation_id, entry.intent_id);
     const { intent_id, actor } = entry;
     const at = await databaseNow(query);
     await holdApproval(query, org_id, escalation_id, { intent_id, spent, at, actor });

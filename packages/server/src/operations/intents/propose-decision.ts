@@ -1,56 +1,42 @@
-import {
-  attestsFacts,
-  type ContextDocument,
-  type Decision,
-  foldName,
-  type IntentSubmission,
-  limits,
-} from "@countersign/contract";
+import { attestsFacts, type Decision, foldName, type IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
-  authenticatedAs,
-  type ContextSource,
-  contextErrors,
+  CountReads,
   covers,
   type Decided,
   type DecideInput,
   decide,
-  type FactDocument,
-  Fault,
   factsText,
   faultAt,
   formatTimestampUs,
   goesThrough,
   grantCovers,
   grantReason,
-  mergeFacts,
-  normalizeContext,
-  superiorsOf,
+  type MissingCount,
+  recordedCounts,
   wouldApproveIf,
 } from "@countersign/core";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readUsableGrants, type StoredGrant } from "../../store/grants/grants.ts";
 import { type ReadyOverride, readReadyOverrides } from "../../store/overrides/overrides.ts";
+import type { DecisionCounts, NodeCounters } from "../counters/node-counters.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
-import { storedSources, subjectsOf } from "../shared/present.ts";
+import type { DecidingMembrane, OrgState } from "../shared/node-services.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
+import { type FactSources, gatherFacts } from "./gather-facts.ts";
 import { isAgent, otherWording } from "./readers.ts";
 import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
-export interface Proposal {
-  readonly caller: Caller;
-  readonly state: OrgState;
-  readonly submission: IntentSubmission;
+export interface Proposal extends FactSources {
+  readonly counters: NodeCounters;
   readonly asked_mode: "shadow" | undefined;
-  readonly pulled: Pulled | null;
-  readonly token: ContextSource | null;
   readonly idempotency: IdempotencyRow | null;
 }
 
 interface Made {
+  readonly counting: Counting | null;
   readonly input: DecideInput;
   readonly decided: Decided;
   readonly fingerprint: string | null;
@@ -59,10 +45,18 @@ interface Made {
   readonly rest: Joined | Resumed | null;
 }
 
+/** The counters of a decision, and what it read of them. */
+interface Counting {
+  readonly counts: DecisionCounts;
+  readonly reads: CountReads;
+}
+
 export interface Proposed {
   readonly rows: DecisionRows;
   readonly resumed: Resumed | null;
   readonly grant_id: string | null;
+  /** Keys of counters that must be loaded before the decision can be committed. */
+  readonly missing: readonly MissingCount[];
 }
 
 /**
@@ -73,7 +67,7 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
   const { caller, state, submission } = proposal;
   const deciding = membraneOf(state, submission.membrane_id);
   const made = await decideIntent(runtime, proposal, deciding);
-  const { input, decided, rest } = made;
+  const { input, decided, rest, counting } = made;
   const decision = decisionOf(runtime, proposal, deciding, made);
   const { escalation_id } = decision;
   let escalation: DecisionRows["escalation"] = null;
@@ -82,23 +76,31 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
     escalation = openedEscalation(decision, escalation_id, submission.intent, decided, electorate, input.now_us);
   }
   const rows = rowsOf(runtime, proposal, made, decision, escalation);
-  return { rows, resumed: rest?.kind === "resumed" ? rest : null, grant_id: made.grant?.grant_id ?? null };
+  return {
+    rows,
+    resumed: rest?.kind === "resumed" ? rest : null,
+    grant_id: made.grant?.grant_id ?? null,
+    missing: counting?.reads.missing ?? [],
+  };
 }
 
 async function decideIntent(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
   const { caller, state, submission, asked_mode } = proposal;
   const { intent } = submission;
-  const { now_us, facts } = await factsOf(runtime, proposal);
+  const { now_us, facts } = await gatherFacts(runtime, proposal);
+  const mode = pipelineMode(caller.environment, asked_mode, deciding.membrane.status);
+  const counting = countingOf(proposal, deciding, mode, now_us);
   const input: DecideInput = {
     intent,
     facts,
     policySet: deciding.policySet,
     membrane: deciding.membrane,
-    mode: pipelineMode(caller.environment, asked_mode, deciding.membrane.status),
+    mode,
     now_us,
     attested: attests(caller),
     agents_with_facts: state.agentsWithFacts(),
     freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id, facts }),
+    ...(counting === null ? {} : { counts: counting.reads }),
   };
   const first = decide(input);
   const fingerprint = goesThrough(first.content.verdict)
@@ -113,7 +115,9 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  const made: Made = { input, decided: first, fingerprint, override: null, grant: null, rest: null };
+  const made: Made = { counting, input, decided: first, fingerprint, override: null, grant: null, rest: null };
+  // The keys are loaded first, and the action is decided again.
+  if ((counting?.reads.missing ?? []).length > 0) return made;
   // Overrides and approvals never lift a freeze.
   if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
   const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
@@ -123,8 +127,21 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   const granted = state.grants ? await grantedBy(runtime, proposal, deciding, made) : null;
   if (granted !== null) return { ...made, ...granted };
   const { idempotency } = proposal;
-  const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint };
+  const counts = counting === null ? {} : { countsWithout: counting.counts.without };
+  const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint, ...counts };
   return { ...made, rest: await restOnEqual(runtime, held) };
+}
+
+/** Returns the counters of the decision; null: the policies have none. */
+function countingOf(
+  { counters, caller }: Proposal,
+  { policySet }: DecidingMembrane,
+  mode: Decision["pipeline_mode"],
+  now_us: number,
+): Counting | null {
+  if (policySet.tracks.byName.size === 0) return null;
+  const counts = counters.begin(caller.org_id, mode, now_us);
+  return { counts, reads: new CountReads(counts.source) };
 }
 
 async function grantedBy(
@@ -150,56 +167,6 @@ async function grantedBy(
     return { decided: { ...decided, content, reasons_for_agents: [...decided.reasons_for_agents, reason] }, grant };
   }
   return null;
-}
-
-async function factsOf(runtime: Recording, { caller, state, submission, pulled, token }: Proposal) {
-  const inline = submission.context;
-  if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
-  const stored = await state.storedContext(subjectsOf(submission.intent));
-  const now_us = runtime.clock.now_us();
-  const sources = storedSources(stored, now_us);
-  const document = withPrincipal(inline === undefined ? undefined : normalizeContext(inline), submission.intent);
-  if (document !== undefined) {
-    const assurance = attestsFacts(caller.role) ? "attested" : "reported";
-    sources.push({ source: "inline", document, received_us: now_us, assurance });
-  }
-  if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
-  if (token !== null) sources.push(token);
-  const facts = mergeFacts(sources, pullFailureOf(pulled));
-  const superiors = superiorsOf(
-    state.parents,
-    submission.intent.agent,
-    token?.document.facts.identity?.["delegation_chain"],
-  );
-  if (superiors.length === 0) return { now_us, facts };
-  const { agents_above_max } = limits;
-  if (superiors.length > agents_above_max) {
-    const message = `At most ${agents_above_max} agents may be above an agent, and this one has ${superiors.length}. Name no parent, or one nearer to the top.`;
-    throw faultAt("invalid_request", "/intent/agent/parent", "not_allowed", message);
-  }
-  const shared = sources.filter(({ source }) => source !== "agent");
-  const ancestors = await Promise.all(
-    superiors.map(async (each) => {
-      const own = await state.storedContext([{ scope: "agent", agent_id: each.id }]);
-      const of_superior = mergeFacts([...shared, ...storedSources(own, now_us)], pullFailureOf(pulled));
-      return { ...each, facts: authenticatedAs(of_superior, submission.intent.agent.id, each.id) };
-    }),
-  );
-  return { now_us, facts: { ...facts, ancestors } };
-}
-
-function withPrincipal(
-  inline: FactDocument | undefined,
-  { agent }: IntentSubmission["intent"],
-): FactDocument | undefined {
-  const { on_behalf_of } = agent;
-  if (on_behalf_of === undefined) return inline;
-  const identity = { ...inline?.facts.identity, on_behalf_of };
-  return { ...inline, facts: { ...inline?.facts, identity } };
-}
-
-function pullFailureOf(pulled: Pulled | null) {
-  return pulled !== null && "failed" in pulled ? pulled.failed : null;
 }
 
 function decisionOf(
@@ -260,7 +227,7 @@ function resumedDecision(decision: Decision, { resolution }: Resumed): Decision 
 function rowsOf(
   runtime: Recording,
   { caller, state, idempotency }: Proposal,
-  { input, decided, fingerprint, override, rest }: Made,
+  { counting, input, decided, fingerprint, override, rest }: Made,
   decision: Decision,
   escalation: DecisionRows["escalation"],
 ): DecisionRows {
@@ -291,6 +258,7 @@ function rowsOf(
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
       other_wording: otherWording(caller, decided),
+      counts: counting === null ? undefined : recordedCounts(counting.reads.reads),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),
@@ -302,6 +270,9 @@ function rowsOf(
     escalation,
     events: decisionEvents(runtime.ids, org_id, decision, input.now_us, state.heard),
     idempotency,
+    // An action that joins a review, or takes over an approval, adds nothing: the first action has counted.
+    counts:
+      counting === null ? [] : counting.counts.rowsFor(counting.reads.reads, rest === null ? decided.counted : []),
   };
 }
 
@@ -345,12 +316,6 @@ function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingM
     );
   }
   return deciding;
-}
-
-function refuseInvalidContext(document: ContextDocument, now_us: number): void {
-  const errors = contextErrors(document, now_us);
-  if (errors.length === 0) return;
-  throw new Fault("invalid_context", { details: errors.map((error) => ({ ...error, path: `/context${error.path}` })) });
 }
 
 /** Returns the mode. Test keys always decide in test mode. Key, request or membrane can ask for shadow mode. */

@@ -17,6 +17,7 @@ import {
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
+import { changeCounted, moveCounted } from "../../store/counters/counters.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { noteSettled, readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
@@ -107,6 +108,8 @@ async function record(
     const decision = JSON.parse(currentDecision(stored)) as Decision;
     const now = await databaseNow(query);
     if (status !== "skipped") await spendApproval(query, org_id, decision, { at: now, actor });
+    if (await mayRelease(query, caller, intent_id))
+      await changeCounted(query, org_id, intent_id, status === "executed" ? "executed" : "failed", null);
     contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id), now);
     if (contradiction === null) return { audit };
     const { membrane_id, pipeline_mode: mode } = decision;
@@ -120,17 +123,26 @@ async function record(
 async function spendApproval(
   query: Query,
   org_id: string,
-  { intent_id, escalation_id }: Decision,
+  { intent_id, escalation_id, outcome }: Decision,
   done: { readonly at: string; readonly actor: string },
 ): Promise<void> {
   if (escalation_id === null) return;
   const { spent } = await readApproval(query, org_id, escalation_id);
-  if (!spent) await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
+  if (spent) return;
+  // While the review is open, its first action counts.
+  if (outcome !== null) await moveCounted(query, org_id, escalation_id, intent_id);
+  await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
 }
 
 async function hasClaimed(query: Query, { org_id, lineage_id, role }: Caller, intent_id: string): Promise<boolean> {
   const claim = await readClaim(query, org_id, intent_id);
   return claim !== undefined && (claim.lineage_id === lineage_id || roleMeets(role, ["operator"]));
+}
+
+/** Whether a report of this caller counts for counters: of a host's key that claimed the action, or of an operator. */
+async function mayRelease(query: Query, caller: Caller, intent_id: string): Promise<boolean> {
+  if (roleMeets(caller.role, ["operator"])) return true;
+  return caller.role === "host" && (await hasClaimed(query, caller, intent_id));
 }
 
 async function tellOperators(

@@ -2,6 +2,7 @@
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import {
   type CountedDemand,
+  type CountSource,
   covers,
   type Decided,
   type DecideInput,
@@ -35,6 +36,8 @@ export interface Resumed {
 }
 
 export interface HeldAction {
+  /** Counters without the entries of the action whose approval this one takes. */
+  readonly countsWithout?: (intent_id: string) => CountSource;
   readonly caller: Caller;
   readonly state: OrgState;
   readonly submission: IntentSubmission;
@@ -94,7 +97,7 @@ function joins(held: HeldAction, action: StoredIntent, counted: readonly Counted
 }
 
 async function passesAgain(
-  { submission, membrane_id, state, input, decided }: HeldAction,
+  { submission, membrane_id, state, input, decided, countsWithout }: HeldAction,
   action: StoredIntent,
   counted: readonly CountedDemand[],
 ): Promise<boolean> {
@@ -112,6 +115,7 @@ async function passesAgain(
     { modifications, modified_content, human_reviewed: true },
     {
       ...{ rules: state, now_us, submitter: null },
+      ...(countsWithout === undefined ? {} : { counts: countsWithout(action.intent_id) }),
       stored: storedSources(await state.storedContext(subjectsOf(submission.intent)), now_us),
       for_ancestors: await storedForAncestors(input.facts, now_us, (subject) => state.storedContext([subject])),
     },

@@ -37,6 +37,7 @@ export type Deciding = Pick<
   | "pulls"
   | "agentTokens"
   | "reviewQueues"
+  | "counters"
   | "latencies"
   | "figures"
   | "metrics"
@@ -124,6 +125,8 @@ class Submission {
   #stale = 0;
   #lost_races = 0;
   #endPause: (() => void) | null = null;
+  /** Ends the turn of a decision that counts. */
+  #endTurn: (() => void) | null = null;
 
   constructor(runtime: Deciding, caller: Caller, request: SubmissionRequest) {
     this.#started_us = runtime.clock.now_us();
@@ -168,8 +171,28 @@ class Submission {
       orgStates.forget(org_id, state);
       return null;
     }
+    const counts = (state.membrane(this.#request.submission.membrane_id)?.policySet.tracks.byName.size ?? 0) > 0;
+    if (!counts) return this.#decide(state, pulled);
+    // In a batch, an item takes its turn after the items before it, which would else wait for it.
+    if (this.#request.turn !== undefined) await this.#request.turn.come;
+    this.#endTurn = await this.#runtime.counters.turn(org_id);
+    try {
+      return await this.#decide(state, pulled);
+    } finally {
+      this.#endTurn();
+    }
+  }
+
+  async #decide(state: OrgState, pulled: Pulled | null): Promise<SubmissionAnswer | null> {
     const proposed = await this.#propose(state, pulled);
     if (proposed === null) return null;
+    const { missing, rows } = proposed;
+    if (missing.length > 0) {
+      this.#endTurn?.();
+      const { counters, clock } = this.#runtime;
+      await counters.load(rows.org_id, rows.entry.mode, missing, clock.now_us());
+      return null;
+    }
     if (this.#request.turn !== undefined) await this.#request.turn.come;
     return this.#commit(state, proposed);
   }
@@ -207,7 +230,8 @@ class Submission {
     const [caller, idempotency] = [this.#caller, this.#idempotency];
     try {
       const token = await this.#tokenFacts(state);
-      const proposal = { caller, state, submission, asked_mode, pulled, token, idempotency };
+      const { counters } = this.#runtime;
+      const proposal = { counters, caller, state, submission, asked_mode, pulled, token, idempotency };
       return await proposeDecision(this.#runtime, proposal);
     } catch (error) {
       // A refusal has no commit that would detect a stale state. The membrane may exist meanwhile.
@@ -232,8 +256,8 @@ class Submission {
     const { intent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
     let outcome: CommitOutcome | typeof approvalGone;
-    if (resumed !== null) outcome = await this.#commitWith(handOn(runtime, rows, resumed));
-    else if (grant_id !== null) outcome = await this.#commitWith(spendGrant(runtime, rows, grant_id));
+    if (resumed !== null) outcome = await this.#commitWith(rows, handOn(runtime, rows, resumed));
+    else if (grant_id !== null) outcome = await this.#commitWith(rows, spendGrant(runtime, rows, grant_id));
     else outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
       case "committed":
@@ -252,6 +276,9 @@ class Submission {
         // Another node may have answered this request meanwhile, which used up the quota.
         if (await isReplay(runtime.db, rows)) return null;
         throw await quotaFault(runtime, this.#caller, this.#request, outcome);
+      case "counted":
+        runtime.metrics.decidedAgain();
+        return null;
       case "stale":
         await this.#refresh(state, outcome.epochs);
         return null;
@@ -261,14 +288,24 @@ class Submission {
   /** A member and not a closure, because closures would keep the rows of thousands of waiting intents. */
   readonly #write = (rows: DecisionRows): Promise<CommitOutcome> => {
     const committing = this.#runtime.writer.commit(rows);
+    if (rows.counts.length > 0) {
+      const settle = this.#runtime.counters.reserve(rows);
+      const isCommitted = ({ outcome }: CommitOutcome): void => settle(outcome === "committed");
+      void committing.then(isCommitted, () => settle(false));
+    }
+    this.#endTurn?.();
     this.#request.turn?.over();
     return committing;
   };
 
-  async #commitWith(committing: Promise<CommitOutcome | null>): Promise<CommitOutcome | typeof approvalGone> {
+  async #commitWith(
+    rows: DecisionRows,
+    committing: Promise<CommitOutcome | null>,
+  ): Promise<CommitOutcome | typeof approvalGone> {
     try {
       return (await committing) ?? approvalGone;
     } finally {
+      this.#runtime.counters.forget(rows);
       this.#request.turn?.over();
     }
   }

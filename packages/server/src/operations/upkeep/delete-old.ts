@@ -1,5 +1,11 @@
 import { limits } from "@countersign/contract";
 import type { Db } from "../../ports.ts";
+import {
+  deleteEndedEntries,
+  deleteEndedKeys,
+  organizationsWithEndedKeys,
+} from "../../store/counters/ended-counters.ts";
+import { lockHead } from "../../store/organizations/heads.ts";
 import { deleteOldTokens } from "../../store/people/person-tokens.ts";
 import { deleteOldSessions } from "../../store/people/sessions.ts";
 import { deleteOldIdempotencyKeys } from "../../store/rows/idempotency.ts";
@@ -24,7 +30,9 @@ export type Aging =
   | "intake"
   | "wait"
   | "reviewer_time"
-  | "token_use";
+  | "token_use"
+  | "counter_entry"
+  | "counter_key";
 
 export interface PassEnd {
   readonly org_id: string;
@@ -72,6 +80,8 @@ export async function deleteOld(
     db.system((query) => deleteOldReviewerTimes(query, reviewer_times_kept_days, rows_max)),
   );
   await pages(terms, "token_use", () => db.system((query) => deleteOldTokenUses(query, rows_max)));
+  await pages(terms, "counter_entry", () => db.system((query) => deleteEndedEntries(query, rows_max)));
+  await pages(terms, "counter_key", () => deleteKeys(db, rows_max));
   return deleteSettled(db, terms, from);
 }
 
@@ -81,6 +91,18 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
     if (rows === 0) return;
     terms.deleted(what, rows);
   }
+}
+
+/** Deletes keys of counters, one organization after the other, because the number of keys is in the head. */
+async function deleteKeys(db: Db, rows_max: number): Promise<number> {
+  const organizations = await db.system((query) => organizationsWithEndedKeys(query, rows_max));
+  let count = 0;
+  for (const org_id of organizations)
+    count += await db.tenant(org_id, async (query) => {
+      await lockHead(query, org_id);
+      return deleteEndedKeys(query, org_id, rows_max);
+    });
+  return count;
 }
 
 async function deleteSettled(db: Db, terms: AgingTerms, from: PassEnd): Promise<PassEnd> {

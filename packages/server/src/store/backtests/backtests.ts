@@ -53,6 +53,35 @@ const frozen = `case when verdict in ('block', 'escalate') then array_to_string(
  */
 const page_bytes_max = 8 * 1024 * 1024;
 
+export const recorded_columns = `intent_id, membrane_id, mode, verdict, ${microseconds("created_at")} as at_us,
+  intent::text as intent, facts::text as facts, ${decision_end} as decision_end, ${frozen} as frozen,
+  case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed`;
+
+/** Returns SQL for the rows of a page, in this order, that fit into its bytes: at least one. */
+export function fittingRows(columns: string, page: string, order: string): string {
+  return `select ${columns}
+     from (
+       select *, sum(size) over (order by ${order} rows unbounded preceding) as bytes
+       from (${page}) as page,
+         lateral (select octet_length(page.intent::text) + octet_length(page.facts::text) as size) as weight) as weighed
+     where bytes = size or bytes <= ${page_bytes_max}
+     order by ${order}`;
+}
+
+/** The intents of a filter. Its values are $1 to $9. */
+const filtered = `org_id = $1 and intent_id >= $2 and intent_id < $3
+  and created_at >= $4::timestamptz and created_at < $5::timestamptz
+  and ($6::text is null or membrane_id = $6) and ($7::text is null or agent_id = $7)
+  and ($8::text is null or lineage_id = $8) and seq <= $9::bigint`;
+
+function filterValues(org_id: string, filter: RecordedFilter): unknown[] {
+  const { from, to, membrane_id, agent_id, lineage_id, seq } = filter;
+  return [org_id, idNear(from, -1), idNear(to, 1), from, to, membrane_id, agent_id, lineage_id, seq];
+}
+
+const page_of_filter = `select * from intents where ${filtered} and ($10::text is null or intent_id < $10)
+  order by intent_id desc limit $11::integer`;
+
 /** Returns intents older than `before`, newest first, at least one. Large documents end a page early. */
 export function readRecorded(
   query: Query,
@@ -61,36 +90,23 @@ export function readRecorded(
   before: string | null,
   rows: number,
 ): Promise<RecordedRow[]> {
-  return query<RecordedRow>(
-    `select intent_id, membrane_id, mode, verdict, ${microseconds("created_at")} as at_us,
-       intent::text as intent, facts::text as facts, ${decision_end} as decision_end, ${frozen} as frozen,
-       case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed
-     from (
-       select *, sum(size) over (order by intent_id desc rows unbounded preceding) as bytes
-       from (
-         select * from intents
-         where org_id = $1 and ($2::text is null or intent_id < $2) and intent_id >= $3 and intent_id < $4
-           and created_at >= $5::timestamptz and created_at < $6::timestamptz
-           and ($7::text is null or membrane_id = $7) and ($8::text is null or agent_id = $8)
-           and ($9::text is null or lineage_id = $9) and seq <= $10::bigint
-         order by intent_id desc limit $11::integer) as page,
-         lateral (select octet_length(page.intent::text) + octet_length(page.facts::text) as size) as weight) as weighed
-     where bytes = size or bytes <= ${page_bytes_max}
-     order by intent_id desc`,
-    [
-      org_id,
-      before,
-      idNear(filter.from, -1),
-      idNear(filter.to, 1),
-      filter.from,
-      filter.to,
-      filter.membrane_id,
-      filter.agent_id,
-      filter.lineage_id,
-      filter.seq,
-      rows,
-    ],
+  const text = fittingRows(recorded_columns, page_of_filter, "intent_id desc");
+  return query<RecordedRow>(text, [...filterValues(org_id, filter), before, rows]);
+}
+
+/** Returns the oldest of the newest `limit` intents of a filter; null: there are not more. */
+export async function readOldestWithin(
+  query: Query,
+  org_id: string,
+  filter: RecordedFilter,
+  limit: number,
+): Promise<{ readonly intent_id: string; readonly at_us: number } | null> {
+  const [row] = await query<{ intent_id: string; at_us: number }>(
+    `select intent_id, ${microseconds("created_at")} as at_us from intents where ${filtered}
+     order by intent_id desc offset $10::integer limit 1`,
+    [...filterValues(org_id, filter), limit - 1],
   );
+  return row ?? null;
 }
 
 export async function readLifts(
@@ -162,7 +178,7 @@ export async function readSettings(
   return { policy_epoch, changes: changes.reverse() };
 }
 
-interface VersionName {
+export interface VersionName {
   readonly policy_id: string;
   readonly version: number;
 }

@@ -3,7 +3,7 @@ import type { CommitOutcome } from "./commit-writer-rows.ts";
 
 export const commitStatement = (name = "commit_decisions") => ({
   name: "commit-decisions",
-  text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 });
 
 export const commitSettings = {
@@ -17,7 +17,7 @@ export const commitSettings = {
 export interface RefusedDecision {
   /** Position of the decision in the call, from 1. */
   readonly line: number;
-  readonly state: "committed" | "no_head" | "stale" | "duplicate" | "override_spent" | "quota_exceeded";
+  readonly state: "committed" | "no_head" | "stale" | "duplicate" | "override_spent" | "counted" | "quota_exceeded";
   readonly auth_epoch: number | null;
   readonly policy_epoch: number | null;
   readonly context_epoch: number | null;
@@ -45,6 +45,8 @@ export function outcomeOf(refused: RefusedDecision): CommitOutcome | "no_head" {
     }
     case "override_spent":
       return { outcome: "override_spent" };
+    case "counted":
+      return { outcome: "counted" };
     case "duplicate": {
       const { first_intent_id, first_request_sha256 } = refused;
       return { outcome: "duplicate", intent_id: first_intent_id ?? "", request_sha256: first_request_sha256 ?? "" };

@@ -13,12 +13,13 @@ import {
   writeInt64,
   writeValue,
 } from "../rows/binary.ts";
-import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
+import type { CountRow, DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
 
 export interface EncodedRows {
   readonly row: Buffer;
   readonly escalation: Buffer | null;
   readonly events: readonly Buffer[];
+  readonly counts: readonly Buffer[];
   readonly keyed: boolean;
   readonly terms: CommitTerms;
   readonly size: number;
@@ -57,6 +58,10 @@ const rowTypes: Types = [
   ...["json", "json", "json", "bytea", "bytea", "bytea", "bytea"],
 ] as Types;
 const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
+const countTypes: Types = [
+  ...["bigint", "text", "bytea", "text", "bigint", "text", "bigint", "text", "text", "timestamptz", "bigint"],
+  ...["text", "json", "timestamptz"],
+] as Types;
 const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
 const place_to_come = 0;
@@ -91,9 +96,11 @@ export function encode(rows: DecisionRows): EncodedRows {
   const escalation = review === null ? null : escalationRecord(review);
   const events = rows.events.map(eventRecord);
   let size = row.length + (escalation?.length ?? 0);
+  const counts = rows.counts.map((each) => countRecord(entry, each));
   for (const each of events) size += each.length;
+  for (const each of counts) size += each.length;
   const keyed = once !== null || entry.override_id !== null;
-  return { row, escalation, events, keyed, terms, size };
+  return { row, escalation, events, counts, keyed, terms, size };
 }
 
 function termsOf(org_id: string, epochs: Epochs, mode: string, month: string): CommitTerms {
@@ -104,6 +111,17 @@ function termsOf(org_id: string, epochs: Epochs, mode: string, month: string): C
 function escalationRecord(row: EscalationRow): Buffer {
   const { escalation_id, mode, status, expires_at } = row;
   return record(escalationTypes, [place_to_come, escalation_id, mode, status, expires_at, row.record, row.demands]);
+}
+
+function countRecord(
+  { intent_id, agent_id, at, verdict }: DecisionRows["entry"],
+  { name, key, key_sha, version, last_id, entry }: CountRow,
+): Buffer {
+  const head = [place_to_come, name, key_sha, key, version, last_id];
+  if (entry === null) return record(countTypes, [...head, 0, null, null, null, null, null, null, null]);
+  const { micros, vals, ends_at } = entry;
+  const state = verdict === "escalate" ? "pending" : verdict;
+  return record(countTypes, [...head, 1, intent_id, agent_id, at, micros, state, vals, ends_at]);
 }
 
 function eventRecord(row: EventRow): Buffer {
@@ -143,6 +161,7 @@ export interface CommitCall {
   readonly rows: readonly Buffer[];
   readonly escalations: readonly Buffer[];
   readonly events: readonly Buffer[];
+  readonly counts: readonly Buffer[];
   readonly keyed: boolean;
   /** True: the call first looks for intents that an earlier attempt committed. */
   readonly again: boolean;
@@ -162,16 +181,18 @@ function callOf(batch: readonly EncodedRows[], places: readonly number[], again:
   const rows: Buffer[] = [];
   const escalations: Buffer[] = [];
   const events: Buffer[] = [];
+  const counts: Buffer[] = [];
   let keyed = false;
   for (const place of places) {
     const each = batch[place] as EncodedRows;
     const line = rows.push(each.row);
     for (const record of each.events) events.push(placed(record, line));
+    for (const record of each.counts) counts.push(placed(record, line));
     if (each.escalation !== null) escalations.push(placed(each.escalation, line));
     keyed ||= each.keyed;
   }
   const { terms } = batch[places[0] as number] as EncodedRows;
-  return { terms, places, rows, escalations, events, keyed, again };
+  return { terms, places, rows, escalations, events, counts, keyed, again };
 }
 
 /** Writes the row set's position (from 1) into the first field. */
@@ -180,7 +201,7 @@ function placed(record: Buffer, place: number): Buffer {
   return record;
 }
 
-const recordTypes = ["decision_row", "commit_review", "commit_event"] as const;
+const recordTypes = ["decision_row", "commit_review", "commit_event", "commit_count"] as const;
 
 /** OIDs of the record types in one database. */
 export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
@@ -199,6 +220,7 @@ export function parametersOf(call: CommitCall, types: RecordTypes): readonly unk
     array(call.rows, types.decision_row),
     array(call.escalations, types.commit_review),
     array(call.events, types.commit_event),
+    array(call.counts, types.commit_count),
     call.keyed,
     call.again,
   ];

@@ -78,6 +78,28 @@ export interface IdempotencyRow {
   readonly request_sha256: string;
 }
 
+/** How a decision reads or changes one key of a counter. */
+export interface CountRow {
+  readonly name: string;
+  /** Canonical JSON of the key. */
+  readonly key: string;
+  /** 32 hex digits. */
+  readonly key_sha: string;
+  /** The version of the key that the decision read, or expects after decisions of this node that are on their way. */
+  readonly version: number;
+  /** The action whose decision made this version, or added an entry last. Null: no decision has added one. */
+  readonly last_id: string | null;
+  /** The entry that the decision adds. Null: it only read. */
+  readonly entry: {
+    /** Millionths; null: no usable amount. */
+    readonly micros: number | null;
+    /** JSON text; null: no values. */
+    readonly vals: string | null;
+    /** RFC 3339: when the entry stops counting. */
+    readonly ends_at: string;
+  } | null;
+}
+
 export interface DecisionRows {
   readonly org_id: string;
   /** The epochs the decision was computed under. If the database has others, the decision is stale. */
@@ -86,6 +108,8 @@ export interface DecisionRows {
   readonly escalation: EscalationRow | null;
   readonly events: readonly EventRow[];
   readonly idempotency: IdempotencyRow | null;
+  /** The keys of counters that the decision read or adds to. Each key once. */
+  readonly counts: readonly CountRow[];
 }
 
 /**
@@ -101,6 +125,7 @@ export type CommitOutcome =
   | { readonly outcome: "stale"; readonly epochs: Epochs }
   | { readonly outcome: "duplicate"; readonly intent_id: string; readonly request_sha256: string }
   | { readonly outcome: "override_spent" }
+  | { readonly outcome: "counted" }
   | {
       readonly outcome: "quota_exceeded";
       /** `YYYY-MM`. */

@@ -48,7 +48,8 @@ test("every table is placed as its key requires: with the head of its organizati
   const tables = (await inspectDatabase(connection)).citus?.undistributed ?? [];
   const parts = await told();
   const calls = await callsOf();
-  expect(calls).toHaveLength(tables.length + 1);
+  const functions = ["change_counted", "commit_decisions", "commit_decisions", "move_counted", "stale_counts"];
+  expect(calls).toHaveLength(tables.length + functions.length);
   expect(calls).toEqual(
     expect.arrayContaining([
       "org_heads org_id hash default",
@@ -57,7 +58,8 @@ test("every table is placed as its key requires: with the head of its organizati
       "key_index everywhere",
       "person_index everywhere",
       "instance everywhere",
-      "commit_decisions this_org org_heads",
+      "public.commit_decisions this_org org_heads",
+      "change_counted this_org org_heads",
     ]),
   );
   expect(calls.join("\n")).not.toContain("schema_migrations");
@@ -75,7 +77,11 @@ test("a second run distributes only new tables, and continues an interrupted run
   await told();
   await run("delete from citus.pg_dist_partition where logicalrelid = 'people'::regclass");
   expect((await inspectDatabase(connection)).citus?.undistributed).toEqual(["people"]);
-  expect(await told()).toEqual(["table people by_organization", "function commit_decisions by_organization"]);
+  const functions = ["change_counted", "commit_decisions", "commit_decisions", "move_counted", "stale_counts"];
+  expect(await told()).toEqual([
+    "table people by_organization",
+    ...functions.map((name) => `function ${name} by_organization`),
+  ]);
 });
 
 test("a table with another placement is refused, and nothing is done", async () => {

@@ -16,6 +16,7 @@ export interface RowsWanted {
   readonly event?: boolean;
   readonly membrane_id?: string;
   readonly override_id?: string;
+  readonly counts?: DecisionRows["counts"];
   /** JSON text. */
   readonly intent?: string;
 }
@@ -103,6 +104,7 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
   return {
     org_id,
     epochs: { auth: 0, policy: 0, context: 0, ...wanted.epochs },
+    counts: wanted.counts ?? [],
     entry: decisionEntry(ids, {
       intent_id,
       decision_id,

@@ -20,6 +20,8 @@ export const fan_out: Readonly<Record<string, string>> = {
   deleteOldTokenUses: "the clean-up looks for what is old in all organizations",
   deleteOldWaits: "the clean-up looks for what is old in all organizations",
   deleteOldReviewerTimes: "the clean-up looks for what is old in all organizations",
+  deleteEndedEntries: "the clean-up looks for what is old in all organizations",
+  organizationsWithEndedKeys: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
   readProgressPage: "the reconciler of figures looks which organizations have decisions that are not counted",
   organizationsToTellOfExpiry: "a worker looks for keys that expire in all organizations",

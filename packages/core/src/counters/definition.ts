@@ -1,0 +1,99 @@
+import type { Program } from "@countersign/cel";
+import type { Match } from "../policy/action-index.ts";
+import { parseDurationSeconds, us_per_second } from "../time.ts";
+
+/** Which actions a counter counts. `executed`: approved ones until a host reports that they failed or were skipped. */
+export const countedStates = ["approve", "approve_modified", "pending", "executed"] as const;
+export type CountedState = (typeof countedStates)[number];
+
+type CalendarUnit = "hour" | "day" | "week" | "month";
+
+/** A counter as policies write it. */
+export interface CounterDocument {
+  readonly name: string;
+  /** CEL expressions. Actions with equal values are counted together. */
+  readonly key: readonly string[];
+  /** A CEL expression. Default: 1. */
+  readonly value?: string;
+  readonly window: string | { readonly calendar: CalendarUnit; readonly zone?: string };
+  /** Default: `executed` and `pending`. */
+  readonly counts?: readonly CountedState[];
+  /** Whether values below zero count. Otherwise they are unknown. */
+  readonly negative?: boolean;
+}
+
+/** An earlier action that a policy asks about. */
+export interface AfterDocument {
+  readonly name: string;
+  readonly match?: Match;
+  readonly key: readonly string[];
+  readonly within: string;
+}
+
+export type CounterWindow =
+  | { readonly kind: "sliding"; readonly us: number }
+  | { readonly kind: "calendar"; readonly unit: CalendarUnit; readonly zone: string };
+
+/** A compiled counter or `after`. Its name is `count.<name>` or `after.<name>`, as expressions read it. */
+export interface Track {
+  readonly kind: "count" | "after";
+  readonly name: string;
+  readonly match: Match;
+  readonly key: readonly Program[];
+  /** Null: each action counts 1. */
+  readonly value: Program | null;
+  readonly negative: boolean;
+  readonly window: CounterWindow;
+  readonly counts: ReadonlySet<CountedState>;
+  /** Canonical text of the definition without `match`. Two policies with one name must have the same. */
+  readonly text: string;
+}
+
+const defaultCounts: readonly CountedState[] = ["executed", "pending"];
+/** An earlier action counts if it was approved, also if it failed later, or if it waits. */
+const afterCounts: readonly CountedState[] = ["approve", "approve_modified", "pending"];
+
+export function windowOf(window: CounterDocument["window"]): CounterWindow {
+  if (typeof window === "string") return { kind: "sliding", us: (parseDurationSeconds(window) ?? 0) * us_per_second };
+  return { kind: "calendar", unit: window.calendar, zone: window.zone ?? "UTC" };
+}
+
+/** Compiles the counters and earlier actions of one policy. `program` compiles an expression. */
+export function compileTracks(
+  spec: {
+    readonly match?: Match;
+    readonly counters?: readonly CounterDocument[];
+    readonly after?: readonly AfterDocument[];
+  },
+  program: (source: string) => Program,
+): readonly Track[] {
+  const counters = (spec.counters ?? []).map((counter): Track => {
+    const { name, key, value, window, counts = defaultCounts, negative = false } = counter;
+    return {
+      kind: "count",
+      name: `count.${name}`,
+      match: spec.match ?? {},
+      key: key.map(program),
+      value: value === undefined ? null : program(value),
+      negative,
+      window: windowOf(window),
+      counts: new Set(counts),
+      text: JSON.stringify([key, value ?? null, windowOf(window), [...counts].sort(), negative]),
+    };
+  });
+  const earlier = (spec.after ?? []).map(({ name, match = {}, key, within }): Track => {
+    const window = windowOf(within);
+    return {
+      kind: "after",
+      name: `after.${name}`,
+      match,
+      key: key.map(program),
+      value: null,
+      negative: false,
+      window,
+      counts: new Set(afterCounts),
+      text: JSON.stringify([match, key, window]),
+    };
+  });
+  return [...counters, ...earlier];
+}

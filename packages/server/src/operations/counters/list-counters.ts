@@ -1,0 +1,71 @@
+import { type Counter, foldName, type PipelineMode } from "@countersign/contract";
+import { amountOf, CounterHistory, Fault, formatTimestampUs, type PlacedTrack, windowStartUs } from "@countersign/core";
+import { readCounters, type StoredCounter } from "../../store/counters/counters.ts";
+import { type ListedKey, listCounterKeys } from "../../store/counters/list-counters.ts";
+import { decodeCursor, type Page, page } from "../../store/rows/cursor.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+
+const isPlace = (place: string): boolean => /^count\.[a-z0-9_]{1,64} [0-9a-f]{32}$/.test(place);
+
+/** Lists the keys of the counters of a membrane with their present sums. Faults: not_found (the membrane). */
+export async function listCounters(
+  { db, clock, orgStates }: Pick<Runtime, "db" | "clock" | "orgStates">,
+  { org_id }: Pick<Caller, "org_id">,
+  filter: {
+    readonly membrane_id?: string;
+    readonly mode?: PipelineMode;
+    readonly name?: string;
+    readonly agent_id?: string;
+  },
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<Counter>> {
+  const place = decodeCursor(cursor, isPlace);
+  const membrane = (await orgStates.get(org_id)).membrane(filter.membrane_id);
+  if (membrane === undefined) throw new Fault("not_found");
+  const { byName } = membrane.policySet.tracks;
+  const wanted = filter.name === undefined ? [...byName.keys()] : [`count.${filter.name}`];
+  const names = wanted.filter((name) => byName.get(name)?.kind === "count");
+  const mode = filter.mode ?? "live";
+  const agent = filter.agent_id === undefined ? null : foldName(filter.agent_id);
+  const [name = "", key_sha = ""] = place?.split(" ") ?? [];
+  const after = place === null ? null : { name, key_sha };
+  const now_us = clock.now_us();
+  return db.tenant(org_id, async (query) => {
+    const keys = await listCounterKeys(query, org_id, { mode, names, agent }, after, limit + 1);
+    const found = page(keys, limit, (row) => `${row.name} ${row.key_sha}`);
+    const tracks = found.rows.map((row) => byName.get(row.name) as PlacedTrack);
+    const since = tracks.map(({ window }) => windowStartUs(window, now_us));
+    const read = found.rows.map((row, at) => ({ name: row.name, key: row.key, since_us: since[at] as number }));
+    const stored = await readCounters(query, org_id, mode, read);
+    const rows = found.rows.map((row, at) => {
+      return shownCounter(row, mode, tracks[at] as PlacedTrack, stored[at] as StoredCounter, now_us);
+    });
+    return { ...found, rows };
+  });
+}
+
+function shownCounter(
+  { name, key, agent_id }: ListedKey,
+  pipeline_mode: PipelineMode,
+  track: PlacedTrack,
+  { entries }: StoredCounter,
+  now_us: number,
+): Counter {
+  const all = new CounterHistory(entries).read(track, now_us, {}, null);
+  const pending = entries.filter(({ state }) => state === "pending");
+  const waiting = new CounterHistory(pending).read(track, now_us, {}, null);
+  return {
+    name: name.slice("count.".length),
+    key: JSON.parse(key),
+    pipeline_mode,
+    agent_id,
+    n: all.n,
+    sum: all.micros === null ? null : amountOf(all.micros),
+    waiting_n: waiting.n,
+    waiting_sum: waiting.micros === null ? null : amountOf(waiting.micros),
+    since: formatTimestampUs(all.since_us),
+    last_at: all.last === null ? null : formatTimestampUs(all.last.at_us),
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * Keeps the sums of earlier actions in the memory of this node. The commit verifies the versions of the keys that a decision read, so an old
+ * memory costs a second decision and never a wrong one.
+ */
+import { setImmediate } from "node:timers/promises";
+import {
+  type CountedAction,
+  type CounterEntry,
+  CounterHistory,
+  type CountRead,
+  type CountSource,
+  countPlace,
+  type EntryState,
+  formatTimestampUs,
+  type MissingCount,
+  parseTimestampUs,
+  windowStartUs,
+} from "@countersign/core";
+import { LRUCache } from "lru-cache";
+import pLimit, { type LimitFunction } from "p-limit";
+import type { Db } from "../../ports.ts";
+import type { CountRow, DecisionRows } from "../../store/commit/commit-writer-rows.ts";
+import { keySha, readCounters, type StoredCounter, type WantedCounter } from "../../store/counters/counters.ts";
+import { readAgain } from "../shared/read-again.ts";
+
+/** Counted for a key besides its entries. */
+const key_weight = 8;
+/** Entries and keys of all organizations that a node keeps. An entry takes about 200 bytes. */
+const weight_max = 1_000_000;
+/** After this many entries of a key, its weight is taken again. */
+const weighed_every = 64;
+const organizations_max = 2_000;
+
+interface Known {
+  /** The version after all reservations of this node that are on their way. */
+  version: number;
+  /** The action that made this version, or added an entry last. */
+  last_id: string | null;
+  readonly history: CounterHistory;
+  /** Entries before this time are not loaded. */
+  since_us: number;
+  readonly full: boolean;
+  /** Decisions on their way to the commit that read or change the key. */
+  in_flight: number;
+  /** Resolves the waits for `in_flight` to be 0, after the key was forgotten. */
+  readonly drained: (() => void)[];
+}
+
+/** Names one state of a key, also one that is expected of decisions on their way. */
+type Version = Pick<Known, "version" | "last_id">;
+
+interface Gathered {
+  readonly wanted: Map<string, WantedCounter>;
+  readonly done: Promise<void>;
+}
+
+/** The counters of one decision. */
+export interface DecisionCounts {
+  readonly source: CountSource;
+  /** Returns the source without the entries of an action whose place this one takes. */
+  without(intent_id: string): CountSource;
+  /** Returns the rows of the commit: every key that was read, with the version read, and the entries that the decision adds. */
+  rowsFor(reads: readonly CountRead[], adds: readonly CountedAction[]): CountRow[];
+}
+
+export interface NodeCounters {
+  begin(org_id: string, mode: string, now_us: number): DecisionCounts;
+  /** Loads keys. Waits until decisions of this node that change them are committed. */
+  load(org_id: string, mode: string, missing: readonly MissingCount[], now_us: number): Promise<void>;
+  /** Waits for the turn of a decision that counts. Decisions of an organization are computed in the order of their commits. */
+  turn(org_id: string): Promise<() => void>;
+  /** Counts a decision that is on its way. Call the returned function with its outcome. */
+  reserve(rows: DecisionRows): (is_committed: boolean) => void;
+  /** Forgets the keys of a decision, because somebody else changed them. */
+  forget(rows: DecisionRows): void;
+}
+
+export function createNodeCounters(db: Db): NodeCounters {
+  return new CounterMemory(db);
+}
+
+class CounterMemory implements NodeCounters {
+  readonly #db: Db;
+  readonly #known = new LRUCache<string, Known>({
+    maxSize: weight_max,
+    sizeCalculation: ({ history }) => key_weight + history.size,
+  });
+  /** Forgotten keys with decisions on their way. */
+  readonly #draining = new Map<string, Set<Known>>();
+  /** Keys that decisions of this turn of the event loop wait for. One statement reads them. */
+  readonly #gathering = new Map<string, Gathered>();
+  readonly #turns = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  begin(org_id: string, mode: string, now_us: number): DecisionCounts {
+    const versions = new Map<string, Version>();
+    const sourceFor = (except: string | null): CountSource => ({
+      read: (track, key, own) => {
+        const found = this.#known.get(placeOf(org_id, mode, track.name, key));
+        const since_us = windowStartUs(track.window, now_us);
+        if (found === undefined || since_us < found.since_us) return undefined;
+        if (found.history.dropBefore(since_us)) found.since_us = since_us;
+        versions.set(countPlace(track.name, key), { version: found.version, last_id: found.last_id });
+        const reading = found.history.read(track, now_us, own, except);
+        return found.full ? { ...reading, full: true } : reading;
+      },
+    });
+    return {
+      source: sourceFor(null),
+      without: sourceFor,
+      rowsFor: (reads, adds) => rowsFor(versions, reads, adds),
+    };
+  }
+
+  async load(org_id: string, mode: string, missing: readonly MissingCount[], now_us: number): Promise<void> {
+    const place = `${org_id}\0${mode}`;
+    let gathered = this.#gathering.get(place);
+    if (gathered === undefined) {
+      const wanted = new Map<string, WantedCounter>();
+      const done = setImmediate().then(() => {
+        this.#gathering.delete(place);
+        return this.#load(org_id, mode, wanted);
+      });
+      gathered = { wanted, done };
+      this.#gathering.set(place, gathered);
+    }
+    for (const { track, key } of missing) {
+      const since_us = windowStartUs(track.window, now_us);
+      gathered.wanted.set(placeOf(org_id, mode, track.name, key), { name: track.name, key, since_us });
+    }
+    await gathered.done;
+  }
+
+  async #load(org_id: string, mode: string, wanted: ReadonlyMap<string, WantedCounter>): Promise<void> {
+    await Promise.all([...wanted.keys()].map((place) => this.#drained(place)));
+    const keys = [...wanted.values()];
+    const stored = await readAgain(this.#db, org_id, (query) => readCounters(query, org_id, mode, keys));
+    [...wanted].forEach(([place, { since_us }], at) => {
+      const { version, last_id, entries, full } = stored[at] as StoredCounter;
+      // Another decision loaded the key meanwhile, and may have changed it.
+      const present = this.#known.get(place);
+      if (present !== undefined && present.since_us <= since_us) return;
+      if (present !== undefined) this.#drop(place, present);
+      const history = new CounterHistory(entries);
+      this.#known.set(place, { version, last_id, history, since_us, full, in_flight: 0, drained: [] });
+    });
+  }
+
+  turn(org_id: string): Promise<() => void> {
+    return new Promise((resolve) => {
+      void this.#turns.memo(org_id)(() => new Promise<void>((release) => resolve(release)));
+    });
+  }
+
+  reserve({ org_id, entry, counts }: DecisionRows): (is_committed: boolean) => void {
+    const at_us = parseTimestampUs(entry.at) ?? 0;
+    const held = counts.flatMap(({ name, key, entry: added }) => {
+      const place = placeOf(org_id, entry.mode, name, key);
+      const found = this.#known.get(place);
+      if (found === undefined) return [];
+      found.in_flight += 1;
+      if (added !== null) {
+        found.version += 1;
+        found.last_id = entry.intent_id;
+        found.history.add(entryOf(entry, at_us, added));
+        // The memory of a node is bounded by the entries that it keeps.
+        if (found.history.size % weighed_every === 0) this.#known.set(place, found);
+      }
+      return [{ place, found }];
+    });
+    return (is_committed) => {
+      for (const { place, found } of held) this.#settle(place, found, is_committed);
+    };
+  }
+
+  forget({ org_id, entry, counts }: DecisionRows): void {
+    for (const { name, key } of counts) {
+      const place = placeOf(org_id, entry.mode, name, key);
+      const found = this.#known.get(place);
+      if (found !== undefined) this.#drop(place, found);
+    }
+  }
+
+  /** Forgets a key, unless another decision has read it again. */
+  #drop(place: string, found: Known): void {
+    if (this.#known.get(place) === found) this.#known.delete(place);
+    if (found.in_flight > 0) this.#draining.set(place, (this.#draining.get(place) ?? new Set()).add(found));
+  }
+
+  /** Resolves when the decisions on their way that use a forgotten key are committed or refused. */
+  async #drained(place: string): Promise<void> {
+    const all = [...(this.#draining.get(place) ?? [])];
+    await Promise.all(all.map((found) => new Promise<void>((resolve) => found.drained.push(resolve))));
+  }
+
+  #settle(place: string, found: Known, is_committed: boolean): void {
+    found.in_flight -= 1;
+    if (!is_committed) this.#drop(place, found);
+    if (found.in_flight > 0) return;
+    const others = this.#draining.get(place);
+    others?.delete(found);
+    if (others?.size === 0) this.#draining.delete(place);
+    for (const resolve of found.drained.splice(0)) resolve();
+  }
+}
+
+function placeOf(org_id: string, mode: string, name: string, key: string): string {
+  return `${org_id}\0${mode}\0${countPlace(name, key)}`;
+}
+
+const noValues = Object.freeze({});
+
+const stateOf = {
+  approve: "approve",
+  approve_modified: "approve_modified",
+  escalate: "pending",
+} as const satisfies Record<string, EntryState>;
+
+function entryOf(
+  { intent_id, verdict }: DecisionRows["entry"],
+  at_us: number,
+  added: NonNullable<CountRow["entry"]>,
+): CounterEntry {
+  if (verdict === "block") throw new Error("a blocked action counts nowhere");
+  return {
+    intent_id,
+    at_us,
+    micros: added.micros,
+    state: stateOf[verdict],
+    values: added.vals === null ? noValues : JSON.parse(added.vals),
+  };
+}
+
+function rowsFor(
+  versions: ReadonlyMap<string, Version>,
+  reads: readonly CountRead[],
+  adds: readonly CountedAction[],
+): CountRow[] {
+  const added = new Map(adds.map((each) => [countPlace(each.name, each.key), each]));
+  return reads.map(({ track, key, reading }) => {
+    const place = countPlace(track.name, key);
+    const version = versions.get(place);
+    if (version === undefined) throw new Error(`${track.name} was read without a version`);
+    // A key that has no room gets no entry. Its action is held.
+    const action = reading.full === true ? undefined : added.get(place);
+    return {
+      name: track.name,
+      key,
+      key_sha: keySha(key),
+      ...version,
+      entry: action === undefined ? null : rowEntry(action),
+    };
+  });
+}
+
+function rowEntry({ micros, values, ends_us }: CountedAction): NonNullable<CountRow["entry"]> {
+  const vals = Object.keys(values).length === 0 ? null : JSON.stringify(values);
+  return { micros, vals, ends_at: formatTimestampUs(ends_us) };
+}

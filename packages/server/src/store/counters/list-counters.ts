@@ -1,0 +1,35 @@
+import type { Query } from "../../ports.ts";
+
+export interface ListedKey {
+  readonly name: string;
+  /** Canonical JSON. */
+  readonly key: string;
+  /** Hex. */
+  readonly key_sha: string;
+  readonly agent_id: string;
+}
+
+/** `agent`: folded; a value of the key. `names`: of tracks. */
+export interface CounterKeyFilter {
+  readonly mode: string;
+  readonly names: readonly string[];
+  readonly agent: string | null;
+}
+
+/** Returns keys by name and hash, after a place. */
+export function listCounterKeys(
+  query: Query,
+  org_id: string,
+  { mode, names, agent }: CounterKeyFilter,
+  after: { readonly name: string; readonly key_sha: string } | null,
+  limit: number,
+): Promise<ListedKey[]> {
+  return query<ListedKey>(
+    `select k.name, k.key, encode(k.key_sha, 'hex') as key_sha, k.agent_id from counters k
+     where k.org_id = $1 and k.mode = $2 and k.name = any ($3::text[])
+       and ($4::text is null or k.key::jsonb @> to_jsonb(array[$4::text]))
+       and ($5::text is null or (k.name, k.key_sha) > ($5, decode($6, 'hex')))
+     order by k.name, k.key_sha limit $7::integer`,
+    [org_id, mode, [...names], agent, after?.name ?? null, after?.key_sha ?? null, limit],
+  );
+}
