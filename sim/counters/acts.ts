@@ -39,7 +39,7 @@ const deleted_max = 1_000;
 
 type Act = (node: CountersNode) => Promise<string>;
 
-/** What happens in a world. The weights add up to 100. */
+/** The acts of a world. The weights add up to 100. */
 export class Acts {
   readonly #world: CountersWorld;
   /** Decisions that were answered. */
