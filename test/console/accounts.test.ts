@@ -113,7 +113,7 @@ inBrowser("accounts", () => {
     await row.getByRole("button", { name: "Remove" }).click();
     const removal = page.getByRole("dialog");
     await removal
-      .getByText("If the person made keys, webhooks or invitations, you choose what happens to them.")
+      .getByText("If the person made keys, webhooks or invitations, you choose next what happens to them.")
       .waitFor();
     await removal.getByText("Reviews assigned to this person wait until you reassign them").waitFor();
     await removal.getByRole("button", { name: "Cancel" }).click();

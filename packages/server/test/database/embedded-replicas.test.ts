@@ -37,6 +37,8 @@ async function dumped(
   const pieces: string[] = [];
   const output = new Writable({
     decodeStrings: false,
+    // The dump reads no further while `onPiece` runs.
+    highWaterMark: 1,
     write(piece: string, _encoding, done) {
       if (pieces.push(piece) > 1) return done();
       onPiece().then(() => done(), done);
