@@ -29,7 +29,7 @@ export async function seedKeys(data_dir: string, api_key: string, keys: number):
     Math.min(keys, 999_000),
     keys,
   ]);
-  await client.query("analyze counters");
-  await client.query("analyze counter_entries");
+  await client.query("vacuum (analyze) counters");
+  await client.query("vacuum (analyze) counter_entries");
   await client.end();
 }

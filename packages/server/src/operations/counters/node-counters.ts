@@ -82,8 +82,9 @@ class CounterMemory implements NodeCounters {
   });
   /** Forgotten keys with decisions on their way. */
   readonly #draining = new Map<string, Set<Known>>();
-  /** Keys that decisions of this turn of the event loop wait for. One statement reads them. */
+  /** Keys that decisions of this turn of the event loop, or of the time of a read, wait for. One statement reads them. */
   readonly #gathering = new Map<string, Gathered>();
+  readonly #loads = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
   readonly #turns = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
 
   constructor(db: Db) {
@@ -115,9 +116,10 @@ class CounterMemory implements NodeCounters {
     let gathered = this.#gathering.get(place);
     if (gathered === undefined) {
       const wanted = new Map<string, WantedCounter>();
-      const done = setImmediate().then(() => {
+      const done = this.#loads.memo(place)(async () => {
+        await setImmediate();
         this.#gathering.delete(place);
-        return this.#load(org_id, mode, wanted);
+        await this.#load(org_id, mode, wanted);
       });
       gathered = { wanted, done };
       this.#gathering.set(place, gathered);
