@@ -41,6 +41,7 @@ interface Row {
   readonly intent_id: string | null;
   readonly at_us: number;
   readonly micros: number | null;
+  readonly actions: number | null;
   readonly state: EntryState;
   readonly vals: Readonly<Record<string, string>> | null;
 }
@@ -55,7 +56,7 @@ export async function readCounters(
 ): Promise<StoredCounter[]> {
   const { entries_max, keys_max } = limitsOfCounters;
   const rows = await query<Row>(
-    `select w.place, coalesce(k.version, h.counter_floor) as version, k.last_id, k.version is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.state, e.vals
+    `select w.place, coalesce(k.version, h.counter_floor) as version, k.last_id, k.version is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.actions, e.state, e.vals
      from unnest($3::text[], $4::bytea[], $5::timestamptz[]) with ordinality w (name, key_sha, since, place)
      cross join lateral (select counter_keys, counter_floor from org_heads where org_id = $1 order by audit_seq desc limit 1) h
      left join lateral (
@@ -87,7 +88,7 @@ export async function readCounters(
     const [first] = own;
     if (first === undefined) throw new Error("a counter was not read");
     const version = Number(first.version);
-    const entries = own.flatMap(({ intent_id, at_us, micros, state, vals }) =>
+    const entries = own.flatMap(({ intent_id, at_us, micros, actions, state, vals }) =>
       intent_id === null
         ? []
         : [
@@ -95,6 +96,7 @@ export async function readCounters(
               intent_id,
               at_us: Number(at_us),
               micros: micros === null ? null : Number(micros),
+              ...(actions === null ? {} : { actions: Number(actions) }),
               state,
               values: vals ?? {},
             },
