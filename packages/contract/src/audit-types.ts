@@ -50,6 +50,8 @@ export const auditTypes = {
   webhook_changed: "a webhook was changed",
   webhook_secret_rotated: "a webhook was given a new signing secret",
   webhook_deleted: "a webhook was deleted",
+  counter_adjustment_requested: "a person asked to reset a counter or grant more, and a second person must confirm",
+  counter_adjusted: "a counter was reset, or a person granted more",
   agent_registered: "an agent was registered, or its entry in the register changed",
   frozen: "an agent, an API key or the organization was frozen",
   unfreeze_requested: "a person asked to unfreeze a subject, and a second person must confirm",

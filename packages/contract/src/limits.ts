@@ -141,6 +141,12 @@ export const limits = {
   /** A preview examines at most this many of the newest decisions. */
   freeze_preview_decisions_max: 50_000,
 
+  // Adjustments of counters. See docs/how-to/limits.md
+  /** More in one grant. */
+  counter_grant_amount_max: 9_000_000_000,
+  counter_grant_actions_max: 1_000_000,
+  counter_request_hours: 24,
+
   // Webhooks. Source: spec §6 rule 3 and §8 rule 9
   delivery_attempts_max: 3,
   delivery_wait_1_seconds: 5,

@@ -8,7 +8,7 @@ export const roles = {
   operator: {
     includes: ["operator", "reviewer"],
     meaning:
-      "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, starts freezes and reads the audit trail. Has all permissions of a reviewer.",
+      "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, adjusts counters, starts freezes and reads the audit trail. Has all permissions of a reviewer.",
   },
   reviewer: {
     includes: ["reviewer"],

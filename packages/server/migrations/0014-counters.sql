@@ -7,13 +7,15 @@ create table counters (
   name     text not null,                     -- count.<name> or after.<name>
   key_sha  bytea not null,                    -- the first 16 bytes of SHA-256 of `key`
   key      text not null,                     -- canonical JSON: an array of values
-  agent_id text not null,                     -- of the first action
+  agent_id text,                              -- of the first action; null: an adjustment began the key
   ends_at  timestamptz not null,              -- the earliest time at which no entry may be left
+  requested json,                             -- an adjustment that waits for a second person (CounterRequest of the contract)
   primary key (org_id, mode, name, key_sha)
 );
 create index counters_by_end on counters (ends_at);
 
--- One action that counts in one key, or that counted (`released`). Each change of an entry gives it a new `seq`, so the newest entry of a key
+-- One action that counts in one key, or that counted (`released`), or what an operator granted (`granted`, with amounts below zero; its intent_id
+-- is the id of its audit record). Each change of an entry gives it a new `seq`, so the newest entry of a key
 -- names the state of the key: by its action, or by its number if it was changed. A decision gives the name that it read, and the commit compares.
 create table counter_entries (
   org_id    text not null,
@@ -25,7 +27,8 @@ create table counter_entries (
   at        timestamptz not null,             -- of the decision, or of the approval by people
   intent_id text not null,
   micros    bigint,                           -- millionths; null: no usable amount
-  state     text not null,                    -- approve, approve_modified, pending, failed, failed_modified, released
+  actions   bigint,                           -- of a grant: minus the number of further actions; null: an action, which counts 1
+  state     text not null,                    -- approve, approve_modified, pending, failed, failed_modified, granted, released
   vals      json,                             -- hashes of values whose distinct ones are counted, by expression
   ends_at   timestamptz not null,
   primary key (org_id, mode, name, key_sha, seq)

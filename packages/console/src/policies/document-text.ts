@@ -16,7 +16,7 @@ export const documentFields: readonly string[] = [
     "exclude",
     "variables",
     "expr",
-    ...["counters", "key", "window", "calendar", "zone", "counts", "negative", "within"],
+    ...["counters", "key", "window", "calendar", "zone", "counts", "negative", "adjust", "within"],
   ],
   ...[
     "when",

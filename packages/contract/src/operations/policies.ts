@@ -6,6 +6,8 @@ import {
   BacktestInput,
   BacktestLine,
   Counter,
+  CounterAdjustment,
+  CounterAdjustmentInput,
   CounterQuery,
   closed,
   givenId,
@@ -160,6 +162,29 @@ export const policyOperations = {
     query: CounterQuery,
     answers: { 200: { description: "By name and key.", schema: listed("counters", Counter) } },
     refuses: ["not_found"],
+  },
+  adjustCounter: {
+    method: "POST",
+    path: "/v1/counters/{name}/adjustments",
+    tag: "Policies",
+    summary: "Reset a key of a counter, or grant it more",
+    description:
+      "Takes effect with the next decision on every node. If a policy in force defines the counter with `adjust: two_person`, the first call is a " +
+      "request. See docs/how-to/limits.md.",
+    auth: ["operator"],
+    rate: "general",
+    idempotent: true,
+    params: closed({ name: givenId("the name in policies: count.<name>") }),
+    body: CounterAdjustmentInput,
+    body_bytes_max: limits.small_body_bytes_max,
+    answers: {
+      200: { description: "The counter as it is now.", schema: CounterAdjustment },
+      202: {
+        description: "A second, different person must send the same request within 24 hours. Nothing has changed yet.",
+        schema: CounterAdjustment,
+      },
+    },
+    refuses: ["not_found", "state_conflict"],
   },
   backtest: {
     method: "POST",

@@ -70,10 +70,15 @@ function keyOf({ name, key }: PlacedTrack, context: EvaluationContext): string |
   for (const program of key) {
     const value = resolved(program, context);
     if (value instanceof Unknown) return value;
-    parts.push(folded(value));
+    parts.push(value);
   }
-  const text = canonicalJson(parts);
-  return text.length > key_chars_max ? unknown(name, "key too long") : text;
+  return keyText(parts) ?? unknown(name, "key too long");
+}
+
+/** Returns the canonical text of the values of a key; null: it is too long. Throws TypeError for half of a surrogate pair. */
+export function keyText(values: readonly unknown[]): string | null {
+  const text = canonicalJson(values.map(folded));
+  return text.length > key_chars_max ? null : text;
 }
 
 /** Case and compatibility forms of a text do not count, as in names, so that no spelling begins a new counter. */

@@ -6,6 +6,9 @@ import { parseDurationSeconds, us_per_second } from "../time.ts";
 export const countedStates = ["approve", "approve_modified", "pending", "executed"] as const;
 export type CountedState = (typeof countedStates)[number];
 
+/** The people that must agree to a reset or a grant: one operator, or two different ones. */
+export const adjusters = ["operator", "two_person"] as const;
+
 type CalendarUnit = "hour" | "day" | "week" | "month";
 
 /** A counter as policies write it. */
@@ -20,6 +23,8 @@ export interface CounterDocument {
   readonly counts?: readonly CountedState[];
   /** Whether values below zero count. Otherwise they are unknown. */
   readonly negative?: boolean;
+  /** Default: `operator`. */
+  readonly adjust?: (typeof adjusters)[number];
 }
 
 /** An earlier action that a policy asks about. */
@@ -45,7 +50,9 @@ export interface Track {
   readonly negative: boolean;
   readonly window: CounterWindow;
   readonly counts: ReadonlySet<CountedState>;
-  /** Canonical text of the definition without `match`. Two policies with one name must have the same. */
+  /** Whether a reset or a grant needs two people. If policies differ, it does. */
+  readonly adjust_needs_two: boolean;
+  /** Canonical text of the definition without `match` and `adjust`. Two policies with one name must have the same. */
   readonly text: string;
 }
 
@@ -68,7 +75,7 @@ export function compileTracks(
   program: (source: string) => Program,
 ): readonly Track[] {
   const counters = (spec.counters ?? []).map((counter): Track => {
-    const { name, key, value, window, counts = defaultCounts, negative = false } = counter;
+    const { name, key, value, window, counts = defaultCounts, negative = false, adjust } = counter;
     return {
       kind: "count",
       name: `count.${name}`,
@@ -78,6 +85,7 @@ export function compileTracks(
       negative,
       window: windowOf(window),
       counts: new Set(counts),
+      adjust_needs_two: adjust === "two_person",
       text: JSON.stringify([key, value ?? null, windowOf(window), [...counts].sort(), negative]),
     };
   });
@@ -92,6 +100,7 @@ export function compileTracks(
       negative: false,
       window,
       counts: new Set(afterCounts),
+      adjust_needs_two: false,
       text: JSON.stringify([match, key, window]),
     };
   });

@@ -1,18 +1,21 @@
-import type { CountedState, Track } from "./definition.ts";
+import { type CountedState, countedStates, type Track } from "./definition.ts";
 import { windowStartUs } from "./windows.ts";
 
 /**
  * The state of a counted action: approved as submitted or modified, waits for people, or failed after its approval. A released action
- * has no entry.
+ * has no entry. `granted`: no action, but an operator's grant of more.
  */
-export type EntryState = "approve" | "approve_modified" | "pending" | "failed" | "failed_modified";
+export type EntryState = "approve" | "approve_modified" | "pending" | "failed" | "failed_modified" | "granted";
 
-/** One counted action of one key. */
+/** One counted action of one key, or a grant of more. */
 export interface CounterEntry {
+  /** Of a grant: its audit record. */
   readonly intent_id: string;
   readonly at_us: number;
   /** In millionths; null: the action has no usable amount. */
   readonly micros: number | null;
+  /** Of a grant: below zero, or 0. Default: 1. */
+  readonly actions?: number;
   readonly state: EntryState;
   /** Hashes of the values whose distinct ones are counted, by expression. */
   readonly values: Readonly<Record<string, string>>;
@@ -20,13 +23,14 @@ export interface CounterEntry {
 
 /** The sum of the earlier actions of one key. Plain JSON, recorded with the decision. */
 export interface CounterReading {
+  /** Grants are taken off, also from the sum. */
   readonly n: number;
   /** In millionths; null: an action without a usable amount counts. */
   readonly micros: number | null;
   readonly since_us: number;
   /** For each expression: the number of distinct values, and whether the action's own value is one of them. */
   readonly distinct?: Readonly<Record<string, { readonly n: number; readonly has_own: boolean }>>;
-  /** The latest action. */
+  /** The latest action. Never a grant. */
   readonly last: { readonly intent_id: string; readonly at_us: number } | null;
   /** The key is new, and the organization has as many keys as it may. */
   readonly full?: true;
@@ -38,6 +42,7 @@ const counted: Readonly<Record<EntryState, readonly CountedState[]>> = {
   pending: ["pending"],
   failed: ["approve"],
   failed_modified: ["approve_modified"],
+  granted: countedStates,
 };
 
 /** Whether a counter counts an entry in this state. */
@@ -112,8 +117,8 @@ export class CounterHistory {
     const left_out =
       except === null ? [] : this.#countedFrom(track, window.first).filter((each) => each.intent_id === except);
     let { n, micros, unusable } = window;
-    for (const { micros: amount } of left_out) {
-      n -= 1;
+    for (const { micros: amount, actions = 1 } of left_out) {
+      n -= actions;
       if (amount === null) unusable -= 1;
       else micros -= amount;
     }
@@ -158,7 +163,7 @@ export class CounterHistory {
   #lastOf(track: Track, first: number, except: string | null): CounterReading["last"] {
     for (let place = this.#entries.length - 1; place >= first; place -= 1) {
       const { intent_id, at_us, state } = this.#at(place);
-      if (intent_id !== except && countsState(track, state)) return { intent_id, at_us };
+      if (intent_id !== except && state !== "granted" && countsState(track, state)) return { intent_id, at_us };
     }
     return null;
   }
@@ -177,9 +182,9 @@ export class CounterHistory {
 
 const dropped_min = 1_024;
 
-function count(window: Window, track: Track, { state, micros }: CounterEntry, sign: 1 | -1): void {
+function count(window: Window, track: Track, { state, micros, actions = 1 }: CounterEntry, sign: 1 | -1): void {
   if (!countsState(track, state)) return;
-  window.n += sign;
+  window.n += sign * actions;
   if (micros === null) window.unusable += sign;
   else window.micros += sign * micros;
 }

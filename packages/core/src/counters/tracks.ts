@@ -42,7 +42,8 @@ export function tracksOf(policies: readonly TrackSource[]): Tracks {
       ),
     );
     const conflicts = known !== undefined && (known.conflicts || known.text !== track.text);
-    byName.set(track.name, { ...(known ?? track), fields, conflicts });
+    const adjust_needs_two = track.adjust_needs_two || known?.adjust_needs_two === true;
+    byName.set(track.name, { ...(known ?? track), fields, conflicts, adjust_needs_two });
   }
   const index = new ActionIndex(all.map(({ match }) => match));
   return {

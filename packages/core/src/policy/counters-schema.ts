@@ -1,4 +1,4 @@
-import { countedStates } from "../counters/definition.ts";
+import { adjusters, countedStates } from "../counters/definition.ts";
 import type { Schema } from "./schema.ts";
 
 interface Parts {
@@ -56,6 +56,12 @@ export function countersSchema({ expression, duration }: Parts): Schema {
           items: { description: countedStates.join(", "), type: "string", enum: countedStates },
         },
         negative: { description: "true counts values below zero; otherwise they are unknown", type: "boolean" },
+        adjust: {
+          description:
+            "who may reset the counter or grant more: operator (the default), or two_person for two different people",
+          type: "string",
+          enum: adjusters,
+        },
       },
     },
   };

@@ -1,4 +1,5 @@
-import type { Counter, PipelineMode } from "@countersign/contract";
+import type { Counter, CounterAdjustment, CounterAdjustmentInput, PipelineMode } from "@countersign/contract";
+import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
@@ -18,5 +19,12 @@ export function counterCalls(call: Transport) {
     /** Lists the keys of counters with their present sums, by name and key. */
     listCounters: (query: CounterQuery = {}) =>
       call<Page<"counters", Counter>>("GET", "/v1/counters", { query: { ...query } }),
+
+    /** Resets a key of a counter, or grants it more. If it is not `adjusted`, it waits for a second, different person. */
+    adjustCounter: (name: string, input: CounterAdjustmentInput) =>
+      call<CounterAdjustment>("POST", `/v1/counters/${encodeURIComponent(name)}/adjustments`, {
+        body: input,
+        idempotency_key: newIdempotencyKey(),
+      }),
   };
 }

@@ -54,6 +54,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   overrideBlock: (client) => client.overrideBlock("intent_id", input),
   listOverrides: (client) => client.listOverrides({ agent_id: "a" }),
   listCounters: (client) => client.listCounters({ name: "spent", agent_id: "a" }),
+  adjustCounter: (client) => client.adjustCounter("name", input),
   createGrant: (client) => client.createGrant(input),
   listGrants: (client) => client.listGrants({ agent_id: "a", live: "true" }),
   getGrant: (client) => client.getGrant("grant_id"),

@@ -16,7 +16,7 @@ const roleMeanings: Readonly<Record<string, string>> = {
   admin:
     "Manages keys, membranes, policies, webhooks, agents, sign-in and people, and ends freezes. May do everything that an operator may.",
   operator:
-    "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, starts freezes and reads the audit trail. May do everything that a reviewer may.",
+    "Manages stored facts, failed deliveries and overrides. Cancels and reassigns reviews, revokes approvals, adjusts counters, starts freezes and reads the audit trail. May do everything that a reviewer may.",
   reviewer: "Decides escalations, manages grants, and reads decisions, rules and agents.",
   agent: "Submits intents and reads its own.",
   auditor:

@@ -1,10 +1,20 @@
 import { type Counter, foldName, type PipelineMode } from "@countersign/contract";
-import { amountOf, CounterHistory, Fault, formatTimestampUs, type PlacedTrack, windowStartUs } from "@countersign/core";
+import {
+  amountOf,
+  CounterHistory,
+  type EntryState,
+  Fault,
+  formatTimestampUs,
+  type PlacedTrack,
+  windowStartUs,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { readCounters, type StoredCounter } from "../../store/counters/counters.ts";
 import { type ListedKey, listCounterKeys } from "../../store/counters/list-counters.ts";
 import { decodeCursor, type Page, page } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import type { DecidingMembrane } from "../shared/node-services.ts";
 
 const isPlace = (place: string): boolean => /^count\.[a-z0-9_]{1,64} [0-9a-f]{32}$/.test(place);
 
@@ -35,27 +45,37 @@ export async function listCounters(
   return db.tenant(org_id, async (query) => {
     const keys = await listCounterKeys(query, org_id, { mode, names, agent }, after, limit + 1);
     const found = page(keys, limit, (row) => `${row.name} ${row.key_sha}`);
-    const tracks = found.rows.map((row) => byName.get(row.name) as PlacedTrack);
-    const since = tracks.map(({ window }) => windowStartUs(window, now_us));
-    const read = found.rows.map((row, at) => ({ name: row.name, key: row.key, since_us: since[at] as number }));
-    const stored = await readCounters(query, org_id, mode, read);
-    const rows = found.rows.map((row, at) => {
-      return shownCounter(row, mode, tracks[at] as PlacedTrack, stored[at] as StoredCounter, now_us);
-    });
-    return { ...found, rows };
+    return { ...found, rows: await showKeys(query, org_id, membrane, mode, found.rows, now_us) };
   });
 }
 
+/** Returns keys of counters of a membrane as they count at `now_us`. */
+export async function showKeys(
+  query: Query,
+  org_id: string,
+  { policySet }: DecidingMembrane,
+  mode: PipelineMode,
+  keys: readonly ListedKey[],
+  now_us: number,
+): Promise<Counter[]> {
+  const tracks = keys.map(({ name }) => policySet.tracks.byName.get(name) as PlacedTrack);
+  const since = tracks.map(({ window }) => windowStartUs(window, now_us));
+  const read = keys.map(({ name, key }, at) => ({ name, key, since_us: since[at] as number }));
+  const stored = await readCounters(query, org_id, mode, read);
+  return keys.map((row, at) => shownCounter(row, mode, tracks[at] as PlacedTrack, stored[at] as StoredCounter, now_us));
+}
+
 function shownCounter(
-  { name, key, agent_id }: ListedKey,
+  { name, key, agent_id, requested }: ListedKey,
   pipeline_mode: PipelineMode,
   track: PlacedTrack,
   { entries }: StoredCounter,
   now_us: number,
 ): Counter {
   const all = new CounterHistory(entries).read(track, now_us, {}, null);
-  const pending = entries.filter(({ state }) => state === "pending");
-  const waiting = new CounterHistory(pending).read(track, now_us, {}, null);
+  const only = (wanted: EntryState) =>
+    new CounterHistory(entries.filter(({ state }) => state === wanted)).read(track, now_us, {}, null);
+  const [waiting, granted] = [only("pending"), only("granted")];
   return {
     name: name.slice("count.".length),
     key: JSON.parse(key),
@@ -65,7 +85,10 @@ function shownCounter(
     sum: all.micros === null ? null : amountOf(all.micros),
     waiting_n: waiting.n,
     waiting_sum: waiting.micros === null ? null : amountOf(waiting.micros),
+    granted_n: -granted.n,
+    granted_sum: -amountOf(granted.micros ?? 0),
     since: formatTimestampUs(all.since_us),
     last_at: all.last === null ? null : formatTimestampUs(all.last.at_us),
+    requested,
   };
 }

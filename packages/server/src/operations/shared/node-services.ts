@@ -48,6 +48,7 @@ export interface OrgState {
   tokenIssuers(): Promise<readonly TokenIssuer[]>;
   /** Returns the membrane with this id; for undefined, the default membrane. Undefined: there is none. */
   membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
+  readonly membranes: readonly DecidingMembrane[];
   /**
    * Returns true if policies and membranes are unchanged, even if an epoch was raised. Exact only under the head's
    * lock.

@@ -150,6 +150,7 @@ async function readOrgState(
   const state: OrgState = {
     ...deciding_head,
     membrane: (id) => deciding.get(id ?? ""),
+    membranes: [...new Set(deciding.values())],
     isInForce: async (query) =>
       JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
       JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),

@@ -42,6 +42,7 @@ interface Row {
   readonly intent_id: string | null;
   readonly at_us: number;
   readonly micros: number | null;
+  readonly actions: number | null;
   readonly state: EntryState;
   readonly vals: Readonly<Record<string, string>> | null;
 }
@@ -56,7 +57,7 @@ export async function readCounters(
 ): Promise<StoredCounter[]> {
   const { entries_max, keys_max } = limitsOfCounters;
   const rows = await query<Row>(
-    `select w.place, n.name as last_id, k.found is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.state, e.vals
+    `select w.place, n.name as last_id, k.found is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.actions, e.state, e.vals
      from unnest($3::text[], $4::bytea[], $5::timestamptz[]) with ordinality w (name, key_sha, since, place)
      cross join lateral (select counter_keys from org_heads where org_id = $1 order by audit_seq desc limit 1) h
      left join lateral (
@@ -89,7 +90,7 @@ export async function readCounters(
     const own = byPlace.get(at + 1) ?? [];
     const [first] = own;
     if (first === undefined) throw new Error("a counter was not read");
-    const entries = own.flatMap(({ intent_id, at_us, micros, state, vals }) =>
+    const entries = own.flatMap(({ intent_id, at_us, micros, actions, state, vals }) =>
       intent_id === null
         ? []
         : [
@@ -97,6 +98,7 @@ export async function readCounters(
               intent_id,
               at_us: Number(at_us),
               micros: micros === null ? null : Number(micros),
+              ...(actions === null ? {} : { actions: Number(actions) }),
               state,
               values: vals ?? {},
             },

@@ -1,3 +1,4 @@
+import { type CounterRequest, limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
 export interface ListedKey {
@@ -6,8 +7,16 @@ export interface ListedKey {
   readonly key: string;
   /** Hex. */
   readonly key_sha: string;
-  readonly agent_id: string;
+  /** Null: an adjustment began the key. */
+  readonly agent_id: string | null;
+  /** Null: none, or it has expired. */
+  readonly requested: CounterRequest | null;
 }
+
+/** SQL: the columns of a row of `counters k`. */
+export const listed_columns: string = `k.name, k.key, encode(k.key_sha, 'hex') as key_sha, k.agent_id,
+  case when (k.requested ->> 'at')::timestamptz + interval '${limits.counter_request_hours} hours' > clock_timestamp()
+    then k.requested end as requested`;
 
 /** `agent`: folded; a value of the key. `names`: of tracks. */
 export interface CounterKeyFilter {
@@ -25,7 +34,7 @@ export function listCounterKeys(
   limit: number,
 ): Promise<ListedKey[]> {
   return query<ListedKey>(
-    `select k.name, k.key, encode(k.key_sha, 'hex') as key_sha, k.agent_id from counters k
+    `select ${listed_columns} from counters k
      where k.org_id = $1 and k.mode = $2 and k.name = any ($3::text[])
        and ($4::text is null or k.key::jsonb @> to_jsonb(array[$4::text]))
        and ($5::text is null or (k.name, k.key_sha) > ($5, decode($6, 'hex')))
