@@ -62,7 +62,9 @@ export type Modification = Static<typeof Modification>;
  */
 export const ApprovalChange = Type.Object(
   {
-    path: text(256, { description: "params.<name> for payload.content, or facts.<category>.<fact>" }),
+    path: text(256, {
+      description: "params.<name> for payload.content, facts.<category>.<fact>, or now for the time of the submission",
+    }),
     op: oneOf(["at_most", "at_least", "equals", "present", "absent"], {
       description: "at_most and at_least: the rule's bound; present: a value like this; absent: no value",
     }),
@@ -121,9 +123,11 @@ export const Decision = Type.Object(
     modified_content: nullable(anyObject()),
     would_approve_if: nullable(
       Type.Array(ApprovalChange, {
-        maxItems: 3,
+        maxItems: 4,
         description:
-          "the smallest set of changes found under which a block or escalate would have been approved, verified by deciding again; null: none was found, or a policy hides it",
+          "the smallest set of at most three changes found under which a block or escalate would have been approved, verified by deciding again; " +
+          "a last entry with the path now is an alternative to them: the unchanged action would be approved from that time on, because earlier " +
+          "actions leave the windows of counters, if no other action counts until then; null: nothing was found, or a policy hides it",
       }),
     ),
     human_override_id: nullable(id("override")),
