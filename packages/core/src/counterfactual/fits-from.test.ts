@@ -121,8 +121,8 @@ test("rules together wait for the last one, alternatives for the first one", () 
 test("no offer if another rule stops the action, now or at that time", () => {
   const frozen: TestPolicy = { name: "frozen", spec: { when: "action.verb == 'send_money'", effect: "block" } };
   expect(offered([daily, frozen], pay(900))).toBeNull();
-  const closed: TestPolicy = { name: "closed", spec: { when: "now.getHours() >= 14", effect: "block" } };
-  expect(offered([daily, closed], pay(900))).toEqual([atMost(340)]);
+  const evening: TestPolicy = { name: "evening", spec: { when: "now.getHours() >= 14", effect: "block" } };
+  expect(offered([daily, evening], pay(900))).toEqual([atMost(340)]);
   const small: TestPolicy = { name: "small", spec: { when: "params.amount < 500", effect: "block" } };
   expect(offered([daily, small], pay(900))).toEqual([from("2026-11-18T14:05:00Z")]);
   expect(offered([rule("count.spent.sum > 5000.0", { explain: false })], pay(900))).toBeNull();

@@ -2,7 +2,7 @@ import type { Program } from "@countersign/cel";
 import { micros_per_unit, microsOf } from "../counters/amount.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import { type Condition, type CountedClue, conditionsOf } from "./condition.ts";
-import { type Situation, valueOf } from "./remedies.ts";
+import { resultOf, type Situation } from "./remedies.ts";
 
 /** The condition has the wanted value already. */
 const already = 0;
@@ -66,11 +66,11 @@ class Wait {
 
   private value(program: Program): unknown {
     const bindings = this.situation.bindings(this.policy, []);
-    return bindings === null ? undefined : valueOf(this.policy, program, bindings, this.situation.options);
+    return bindings === null ? undefined : resultOf(this.policy, program, bindings, this.situation.options);
   }
 
   private shown(program: Program): unknown {
-    return valueOf(this.policy, program, this.situation.shown(this.policy), this.situation.options);
+    return resultOf(this.policy, program, this.situation.shown(this.policy), this.situation.options);
   }
 }
 

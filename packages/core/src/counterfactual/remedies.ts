@@ -134,7 +134,7 @@ class Finder {
   }
 
   private value(program: Program, bindings: Bindings): unknown {
-    return valueOf(this.policy, program, bindings, this.situation.options);
+    return resultOf(this.policy, program, bindings, this.situation.options);
   }
 
   private candidates(clue: Clue, place: ChangePlace, want: boolean): readonly ApprovalChange[] {
@@ -214,7 +214,7 @@ class Finder {
 }
 
 /** Returns the JSON value of a program of a policy; undefined: none. */
-export function valueOf(
+export function resultOf(
   policy: CompiledPolicy,
   program: Program,
   bindings: Bindings,

@@ -10,7 +10,7 @@ import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 import { Wide } from "../tables/scrolls.tsx";
-import { spanText, Time } from "../time.tsx";
+import { ExactTime, spanText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
 import { Badge } from "./badge.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
@@ -260,7 +260,7 @@ export function WouldApprove({ changes: entries }: { readonly changes: NonNullab
         {typeof from === "string" && (
           <li className="reason">
             <span>
-              {changes.length > 0 ? "or unchanged from" : "Unchanged from"} <Time at={from} />
+              {changes.length > 0 ? "or unchanged from" : "Unchanged from"} <ExactTime at={from} />
               {" on, if no other action counts until then"}
             </span>
           </li>
