@@ -70,7 +70,13 @@ export const ApprovalChange = Type.Object(
     }),
     value: Type.Optional(Type.Unknown()),
   },
-  { title: "ApprovalChange" },
+  {
+    title: "ApprovalChange",
+    description:
+      "One entry of would_approve_if. The entries with a path in params or facts belong together: with all of these changes, a block or escalate " +
+      "would have been approved. An entry with the path now is an alternative to them: the unchanged action would be approved from that " +
+      "time on, because earlier actions leave the windows of counters, if no other action counts until then.",
+  },
 );
 export type ApprovalChange = Static<typeof ApprovalChange>;
 
@@ -125,9 +131,8 @@ export const Decision = Type.Object(
       Type.Array(ApprovalChange, {
         maxItems: 4,
         description:
-          "the smallest set of at most three changes found under which a block or escalate would have been approved, verified by deciding again; " +
-          "a last entry with the path now is an alternative to them: the unchanged action would be approved from that time on, because earlier " +
-          "actions leave the windows of counters, if no other action counts until then; null: nothing was found, or a policy hides it",
+          "the smallest set of at most three changes found under which a block or escalate would have been approved, and the time from which the " +
+          "unchanged action would be approved; both verified by deciding again; null: nothing was found, or a policy hides it",
       }),
     ),
     human_override_id: nullable(id("override")),
