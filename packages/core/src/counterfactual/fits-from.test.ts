@@ -51,6 +51,11 @@ function inputAt(policies: readonly TestPolicy[], on: TestCase, history: Counter
   return { ...input, counts: countsAt(history, input.now_us) };
 }
 
+/** Gives the agent `agent-1` of `inputOf` an agent above it. */
+function belowBoss(input: DecideInput): DecideInput {
+  return { ...input, facts: { ...input.facts, ancestors: [{ id: "boss", source: "register", facts: {} }] } };
+}
+
 function offered(policies: readonly TestPolicy[], on: TestCase, entries = earlier, asker?: Asker) {
   const input = inputAt(policies, on, historyOf(entries));
   return wouldApproveIf(input, decide(input), asker);
@@ -163,4 +168,21 @@ test("a record without later sums offers no time", () => {
   const { read } = input.counts as CountSource;
   const recorded = { ...input, counts: { read } };
   expect(wouldApproveIf(recorded, decide(recorded))).toEqual([atMost(340)]);
+});
+
+test("the budget of an agent above counts, too", () => {
+  const [own, boss] = [historyOf([]), historyOf(earlier)];
+  const now_us = parseTimestampUs(noon) ?? 0;
+  const counts: CountSource = {
+    read: (track, key, hashes) => (key === '["boss"]' ? boss : own).read(track, now_us, hashes, null),
+    later: {
+      fallsByUs: (track, key, field, by) => (key === '["boss"]' ? boss : own).fallsByUs(track, now_us, field, by),
+      at: (later_us) => ({
+        read: (track, key, hashes) =>
+          (key === '["boss"]' ? boss : own).readLater(track, now_us, later_us, hashes, null),
+      }),
+    },
+  };
+  const input = belowBoss({ ...inputOf([daily], pay(900)), counts });
+  expect(wouldApproveIf(input, decide(input))).toEqual([atMost(340), from("2026-11-18T14:05:00Z")]);
 });

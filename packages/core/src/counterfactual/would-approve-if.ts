@@ -5,6 +5,7 @@ import { type Views, type ViewsByProfile, viewsOfContent } from "../deciding/bin
 import { type Classified, classify } from "../deciding/classify.ts";
 import { judge } from "../deciding/decide.ts";
 import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
+import { asAncestor } from "../deciding/evaluate-readings.ts";
 import type { PlacedPolicy } from "../deciding/policy-set.ts";
 import { asFreshLater, hidesValue, originOf, withoutValues } from "../facts/merge.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
@@ -48,20 +49,16 @@ export function wouldApproveIf(input: DecideInput, decided: Decided, asker: Aske
   if (stop === null) return null;
   const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
   const known = asker.gets_values ? trial : { ...trial, facts: withoutValues(trial.facts) };
-  const situation = situationOf(
-    { input: known, action: stop.action },
-    decided.shown_content,
-    asker,
-    new Map([...stop.policies, ...stop.contributors].map((p) => [p.policy, p])),
-  );
-  const later = laterOf(stop, situation, trial, asker);
-  const changes = changesOf(stop, situation, trial, asker);
+  const readings = readingsOf(known, stop, decided.shown_content, asker);
+  const later = laterOf(stop, readings, trial, asker);
+  const changes = changesOf(stop, readings, trial, asker);
   return changes === null && later === null ? null : [...(changes ?? []), ...(later === null ? [] : [later])];
 }
 
 /** The policies that stop an action, if changes may be offered. */
 interface Stop {
   readonly action: Classified["action"];
+  readonly matching: readonly PlacedPolicy[];
   readonly policies: readonly PlacedPolicy[];
   /** The policies that add to a risk which the membrane stops; empty if the risk does not stop the action. */
   readonly contributors: readonly PlacedPolicy[];
@@ -95,28 +92,68 @@ function stopOf(input: DecideInput, { content }: Decided): Stop | null {
   const risky = new Set(by_threshold ? content.risk_contributions.map(({ source }) => source) : []);
   const contributors = matching.filter(({ policy }) => risky.has(policy.name));
   if ([...policies, ...contributors].some(({ policy }) => !policy.explain)) return null;
-  return { action, policies, contributors, by_threshold };
+  return { action, matching, policies, contributors, by_threshold };
+}
+
+/** The action as of its agent, or as of an agent above it. */
+interface Reading {
+  readonly situation: Situation;
+  readonly matching: ReadonlySet<PlacedPolicy>;
+}
+
+type Readings = readonly [own: Reading, ...above: Reading[]];
+
+function readingsOf(
+  input: DecideInput,
+  { action, policies, contributors, matching }: Stop,
+  shown_content: Decided["shown_content"],
+  asker: Asker,
+): Readings {
+  const places = new Map([...policies, ...contributors].map((placed) => [placed.policy, placed]));
+  const situation = (classified: Classified): Situation => situationOf(classified, shown_content, asker, places);
+  const above = (input.facts.ancestors ?? []).map((ancestor): Reading => {
+    const classified = classify(asAncestor(input, ancestor));
+    return {
+      situation: situation(classified),
+      matching: new Set(matchingPolicies(classified.input, classified.action.key)),
+    };
+  });
+  return [{ situation: situation({ input, action }), matching: new Set(matching) }, ...above];
+}
+
+/** Returns each policy with each reading that it matches, because it may fire on each of them. */
+function onEach(policies: readonly PlacedPolicy[], readings: Readings) {
+  return policies.flatMap((placed) =>
+    readings
+      .filter(({ matching }) => matching.has(placed))
+      .map(({ situation }) => ({ policy: placed.policy, situation })),
+  );
+}
+
+/** False if the policy may depend on a hidden value, or if only another reading may fire. */
+function isKnownToFire(situation: Situation, [own]: Readings, { gets_values }: Asker): boolean {
+  return gets_values && situation === own.situation;
 }
 
 function changesOf(
   { policies, contributors, by_threshold }: Stop,
-  situation: Situation,
+  readings: Readings,
   trial: DecideInput,
   asker: Asker,
 ): ApprovalChange[] | null {
   const parts: (readonly ChangeSet[])[] = [];
-  for (const { policy } of policies) {
+  for (const { policy, situation } of onEach(policies, readings)) {
     const ways = remediesOf(policy, situation);
     if (ways.length === 0) {
-      if (asker.gets_values) return null;
-      // The policy may depend on a hidden value. Another policy's changes may suffice.
+      if (isKnownToFire(situation, readings, asker)) return null;
+      // Another policy's changes may suffice.
       continue;
     }
     parts.push(ways);
     if (parts.length > 1 && together(parts).length === 0) return null;
   }
   if (by_threshold) {
-    const singles = contributors.flatMap(({ policy }) => remediesOf(policy, situation));
+    const singles = contributors.flatMap(({ policy }) => remediesOf(policy, readings[0].situation));
     parts.push(smallestFirst([[], ...singles, ...pairs(singles)]));
   }
   return verified(trial, together(parts), asker);
@@ -125,17 +162,20 @@ function changesOf(
 /** Returns the time from which the unchanged action would be approved, because earlier actions leave the windows of counters. */
 function laterOf(
   { policies, contributors }: Stop,
-  situation: Situation,
+  readings: Readings,
   trial: DecideInput,
   asker: Asker,
 ): ApprovalChange | null {
   const { counts } = trial;
   const counting = [...policies, ...contributors].some(({ policy }) => policy.read_counters.length > 0);
   if (counts?.later === undefined || !counting) return null;
-  // A policy that depends on a hidden value may be met by then, too.
-  const stopped = policies.map(({ policy }) => fitsFromUs(policy, situation));
-  const times = asker.gets_values ? stopped : stopped.filter((time) => time !== null);
-  const risky = contributors.map(({ policy }) => fitsFromUs(policy, situation)).filter((time) => time !== null);
+  const times = onEach(policies, readings).flatMap(({ policy, situation }) => {
+    const time = fitsFromUs(policy, situation);
+    return time === null && !isKnownToFire(situation, readings, asker) ? [] : [time];
+  });
+  const risky = contributors
+    .map(({ policy }) => fitsFromUs(policy, readings[0].situation))
+    .filter((time) => time !== null);
   const from_us = latest([...times, ...risky]);
   if (from_us === null || from_us <= trial.now_us) return null;
   const seconds = Math.ceil(from_us / us_per_second);
