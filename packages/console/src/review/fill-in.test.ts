@@ -12,6 +12,11 @@ const change = (path: string, op: ApprovalChange["op"], value?: unknown): Approv
 test.each<[string, ApprovalChange[], unknown]>([
   ["a bound", [change("params.amount_usd", "at_most", 500)], { ...content, amount_usd: 500 }],
   ["a least value", [change("params.amount_usd", "at_least", 800)], { ...content, amount_usd: 800 }],
+  [
+    "a bound beside a time",
+    [change("params.amount_usd", "at_most", 500), change("now", "at_least", "2026-11-30T14:05:00Z")],
+    { ...content, amount_usd: 500 },
+  ],
   ["a value", [change("params.urgent", "equals", false)], { ...content, urgent: false }],
   ["null", [change("params.urgent", "equals", null)], { ...content, urgent: null }],
   ["what is left out", [change("params.urgent", "absent")], { amount_usd: 740, to: content.to, memo: null }],
@@ -39,6 +44,7 @@ test.each<[string, ApprovalChange[], unknown]>([
 
 test.each<[string, ApprovalChange[]]>([
   ["nothing", []],
+  ["a time alone", [change("now", "at_least", "2026-11-30T14:05:00Z")]],
   ["a fact", [change("facts.security.side_effect", "equals", false)]],
   ["a fact beside a parameter", [change("params.amount_usd", "at_most", 1), change("facts.tax.id", "absent")]],
   ["a value that is an example only", [change("params.memo", "present", "text")]],

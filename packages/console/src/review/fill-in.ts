@@ -5,11 +5,12 @@ type Content = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the parameters with the changes; null if reviewers cannot make them: they cannot change facts, `present` has
- * only an example value, and a parent may not be an object.
+ * only an example value, and a parent may not be an object. The time `now` is an alternative to the changes.
  */
 export function fillIn(content: Content, changes: readonly ApprovalChange[]): Content | null {
-  let filled: Content | null = changes.length === 0 ? null : content;
-  for (const { path, op, value } of changes) {
+  const made = changes.filter(({ path }) => path !== "now");
+  let filled: Content | null = made.length === 0 ? null : content;
+  for (const { path, op, value } of made) {
     const [root, ...names] = path.split(".");
     if (filled === null || root !== "params" || op === "present") return null;
     filled = changed(filled, names, op === "absent" ? undefined : value);

@@ -62,13 +62,21 @@ export type Modification = Static<typeof Modification>;
  */
 export const ApprovalChange = Type.Object(
   {
-    path: text(256, { description: "params.<name> for payload.content, or facts.<category>.<fact>" }),
+    path: text(256, {
+      description: "params.<name> for payload.content, facts.<category>.<fact>, or now for the time of the submission",
+    }),
     op: oneOf(["at_most", "at_least", "equals", "present", "absent"], {
       description: "at_most and at_least: the rule's bound; present: a value like this; absent: no value",
     }),
     value: Type.Optional(Type.Unknown()),
   },
-  { title: "ApprovalChange" },
+  {
+    title: "ApprovalChange",
+    description:
+      "One entry of would_approve_if. The entries with a path in params or facts belong together: with all of these changes, a block or escalate " +
+      "would have been approved. An entry with the path now is an alternative to them: the unchanged action would be approved from that " +
+      "time on, because earlier actions leave the windows of counters, if no other action counts until then.",
+  },
 );
 export type ApprovalChange = Static<typeof ApprovalChange>;
 
@@ -121,9 +129,10 @@ export const Decision = Type.Object(
     modified_content: nullable(anyObject()),
     would_approve_if: nullable(
       Type.Array(ApprovalChange, {
-        maxItems: 3,
+        maxItems: 4,
         description:
-          "the smallest set of changes found under which a block or escalate would have been approved, verified by deciding again; null: none was found, or a policy hides it",
+          "the smallest set of at most three changes found under which a block or escalate would have been approved, and the time from which the " +
+          "unchanged action would be approved; both verified by deciding again; null: nothing was found, or a policy hides it",
       }),
     ),
     human_override_id: nullable(id("override")),

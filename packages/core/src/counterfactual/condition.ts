@@ -10,8 +10,10 @@ export type Condition =
   | { readonly kind: "all" | "any"; readonly of: readonly Condition[] }
   | { readonly kind: "if"; readonly test: Condition; readonly yes: Condition; readonly no: Condition };
 
+export type Clue = PlacedClue | CountedClue;
+
 /** A place read by a leaf, with a hint at suitable values. */
-export type Clue = { readonly place: ChangePlace } & (
+type PlacedClue = { readonly place: ChangePlace } & (
   | { readonly kind: "truth" | "presence" }
   | { readonly kind: "bound"; readonly side: "at_most" | "at_least"; readonly other: Program }
   | { readonly kind: "equal"; readonly other: Program }
@@ -19,6 +21,28 @@ export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "member"; readonly other: Program }
   | { readonly kind: "argument"; readonly of: string }
 );
+
+/** A leaf that compares a counter with a limit. */
+export interface CountedClue {
+  readonly kind: "counted";
+  /** `count.<name>` */
+  readonly name: string;
+  readonly field: "n" | "sum";
+  /** The comparison with the counter on the left side. */
+  readonly op: CountedOp;
+  readonly count: Program;
+  readonly limit: Program;
+}
+
+type CountedOp = ">" | ">=" | "<" | "<=";
+
+/** The same comparison with its sides exchanged. */
+const exchanged: ReadonlyMap<string, CountedOp> = new Map([
+  [">", "<"],
+  [">=", "<="],
+  ["<", ">"],
+  ["<=", ">="],
+]);
 
 export interface PolicyConditions {
   readonly when: Condition | null;
@@ -102,14 +126,30 @@ class Splitter {
 
   /** Returns the place that the expression reads. Null if it does more. */
   private placed(expr: Expr): ChangePlace | null {
+    const names = this.read(expr);
+    return names === null ? null : placeOf(names);
+  }
+
+  /** Returns the names that the expression reads, also through variables. */
+  private read(expr: Expr): string[] | null {
     let at = expr;
     for (let step = 0; step < this.variables.size + 1; step += 1) {
       const variable = this.variable(at);
       if (variable === undefined) break;
       at = variable.root;
     }
-    const names = namesOf(at);
-    return names === null ? null : placeOf(names);
+    return namesOf(at);
+  }
+
+  private counted(
+    side: Expr,
+    op: CountedOp | undefined,
+    compile: (part: Expr) => Program,
+    limit: Expr,
+  ): CountedClue | null {
+    const [root, name, field, ...rest] = this.read(side) ?? [];
+    if (op === undefined || root !== "count" || rest.length > 0 || (field !== "n" && field !== "sum")) return null;
+    return { kind: "counted", name: `count.${name}`, field, op, count: compile(side), limit: compile(limit) };
   }
 
   private cluesOf(expr: Expr, scope: Scope): Clue[] {
@@ -149,7 +189,13 @@ class Splitter {
     };
     about(left, right, true);
     about(right, left, false);
-    return clues;
+    const compile = (part: Expr): Program => compilePart(part, scope, null);
+    const turned = exchanged.get(op);
+    const counted = [
+      this.counted(left, turned === undefined ? undefined : exchanged.get(turned), compile, right),
+      this.counted(right, turned, compile, left),
+    ];
+    return [...clues, ...counted.filter((clue) => clue !== null)];
   }
 
   private cluesOfCall(expr: Expr & { kind: "call" }): Clue[] {

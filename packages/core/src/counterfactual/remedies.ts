@@ -1,12 +1,13 @@
 import type { EvaluateOptions, Program } from "@countersign/cel";
 import type { ApprovalChange } from "@countersign/contract";
+import { amountOf, microsOf } from "../counters/amount.ts";
 import { type Bindings, bindVariables } from "../deciding/bind-facts.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 
 import { canonicalJson } from "../values/canonical-json.ts";
 import { jsonValue } from "../values/json-value.ts";
 import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./change.ts";
-import { type Clue, type Condition, conditionsOf } from "./condition.ts";
+import { type Clue, type Condition, type CountedClue, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
 /** One change per path, sorted by path. Empty: no change needed. */
@@ -18,6 +19,7 @@ const alternatives_max = 16;
 const values_max = 4;
 
 const far = 1e12;
+const nearestFirst: ReadonlySet<Clue["kind"]> = new Set(["bound", "argument", "counted"]);
 
 export interface Situation {
   readonly now_us: number;
@@ -31,6 +33,18 @@ export interface Situation {
   readonly isBarred: (place: ChangePlace) => boolean;
   /** 0: missing or stale fact, 1: parameter, 2: fact with another value. */
   readonly rank: (place: ChangePlace) => number;
+  /** `name` is `count.<name>`. Null if the counter is unknown. */
+  readonly counted: (policy: CompiledPolicy, name: string) => CountedSoFar | null;
+}
+
+/** The sum of the earlier actions in the counter of this action. */
+export interface CountedSoFar {
+  /** The parameter that the counter adds up; null: another expression, or this action does not count. */
+  readonly place: ChangePlace | null;
+  /** Of the earlier actions, in millionths; null: unknown. */
+  readonly micros: number | null;
+  /** Returns the time at which the number or the sum has fallen by `by`; null: never, or not known. */
+  readonly fallsByUs: (field: "n" | "micros", by: number) => number | null;
 }
 
 /** Returns the changes that keep a policy from firing, smallest first. Other policies may still stop the action. */
@@ -87,16 +101,16 @@ class Finder {
     if (this.holds(program, [], want)) return [[]];
     return smallestFirst(
       clues.flatMap((clue) => {
-        const { place } = clue;
-        if (this.situation.isBarred(place)) return [];
+        const place = clue.kind === "counted" ? this.counted(clue) : clue.place;
+        if (place === null || this.situation.isBarred(place)) return [];
         const rank = this.situation.rank(place);
         const fitting: ChangeSet[] = [];
-        for (const change of this.candidates(clue, want)) {
+        for (const change of this.candidates(clue, place, want)) {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
           const set = [placedChange(place, change, rank)];
-          if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
+          if (this.holds(program, set, want) && this.isBound(program, set, want, clue)) fitting.push(set);
           // The first fitting one is the nearest.
-          if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
+          if (fitting.length > 0 && nearestFirst.has(clue.kind)) break;
         }
         return fitting;
       }),
@@ -108,38 +122,41 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** True if the condition also holds beyond this value. */
-  private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
+  /** True if the condition also holds beyond this value. Counters may refuse amounts below 0. */
+  private isBound(program: Program, [only]: ChangeSet, want: boolean, { kind }: Clue): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
     if (op !== "at_most" && op !== "at_least") return true;
-    const change = { ...only.change, value: op === "at_most" ? value - far : value + far };
+    const beyond = op === "at_most" ? value - far : value + far;
+    const change = { ...only.change, value: kind === "counted" ? 0 : beyond };
     const further = placedChange(only.place, change, only.rank);
     return this.holds(program, [further], want);
   }
 
   private value(program: Program, bindings: Bindings): unknown {
-    bindVariables(this.policy, bindings);
-    const result = program.evaluate(bindings, this.situation.options);
-    return result.kind === "value" ? jsonValue(result.value) : undefined;
+    return resultOf(this.policy, program, bindings, this.situation.options);
   }
 
-  private candidates(clue: Clue, want: boolean): readonly ApprovalChange[] {
-    const { path } = clue.place;
+  private candidates(clue: Clue, place: ChangePlace, want: boolean): readonly ApprovalChange[] {
+    const { path } = place;
     const equals = (value: unknown): ApprovalChange => ({ path, op: "equals", value });
     const present = (value: unknown): ApprovalChange => ({ path, op: "present", value });
     switch (clue.kind) {
       case "truth":
         return [equals(want)];
       case "presence":
-        if (want) return presenceSamples(clue.place).map(present);
+        if (want) return presenceSamples(place).map(present);
         return clue.place.kind === "param" ? [{ path, op: "absent" }] : [];
       case "argument":
         return argumentSamples(clue.of, this.situation.now_us).map(present);
       case "bound":
         return this.bounds(this.other(clue.other))
           .map((value) => ({ path, op: clue.side, value }))
-          .filter(({ op, value }) => isTowards(this.usable(clue.place), op, value));
+          .filter(({ op, value }) => isTowards(this.usable(place), op, value));
+      case "counted":
+        return this.bounds(this.left(clue))
+          .filter((value) => value > 0 && isTowards(this.usable(place), "at_most", value))
+          .map((value) => ({ path, op: "at_most", value }));
       case "equal": {
         const other = this.other(clue.other);
         return typeof other === "boolean"
@@ -156,7 +173,7 @@ class Finder {
       }
       case "member": {
         const member = this.other(clue.other);
-        const list = this.situation.current(clue.place) ?? [];
+        const list = this.situation.current(place) ?? [];
         if (member === undefined || !Array.isArray(list)) return [];
         const isSame = (other: unknown): boolean => canonicalJson(other) === canonicalJson(member);
         return [equals(want ? [...(list as unknown[]), member] : list.filter((other) => !isSame(other)))];
@@ -164,6 +181,19 @@ class Finder {
       default:
         return clue satisfies never;
     }
+  }
+
+  /** Returns the parameter whose number the counter adds up. */
+  private counted({ name, field }: CountedClue): ChangePlace | null {
+    const place = field === "n" ? null : (this.situation.counted(this.policy, name)?.place ?? null);
+    return place !== null && typeof this.situation.current(place) === "number" ? place : null;
+  }
+
+  /** Returns the amount that the earlier actions leave of the limit. */
+  private left({ name, limit }: CountedClue): number | undefined {
+    const earlier = this.situation.counted(this.policy, name)?.micros ?? null;
+    const most = microsOf(this.other(limit));
+    return earlier === null || most === null ? undefined : amountOf(most - earlier);
   }
 
   private usable(place: ChangePlace): unknown {
@@ -181,6 +211,18 @@ class Finder {
     const step = Number.isInteger(bound) ? 1 : 0.01;
     return [bound, hundredths(bound - step), hundredths(bound + step)];
   }
+}
+
+/** Returns the JSON value of a program of a policy; undefined: none. */
+export function resultOf(
+  policy: CompiledPolicy,
+  program: Program,
+  bindings: Bindings,
+  options: EvaluateOptions,
+): unknown {
+  bindVariables(policy, bindings);
+  const result = program.evaluate(bindings, options);
+  return result.kind === "value" ? jsonValue(result.value) : undefined;
 }
 
 /** Keeps numbers that are too large. */

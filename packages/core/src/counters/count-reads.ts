@@ -1,4 +1,4 @@
-import type { CountSource } from "./counting.ts";
+import type { CountSource, LaterCounts } from "./counting.ts";
 import type { CounterReading } from "./history.ts";
 import type { PlacedTrack } from "./tracks.ts";
 
@@ -31,6 +31,11 @@ export class CountReads implements CountSource {
     if (reading === undefined) this.#missing.set(place, { track, key });
     else this.#reads.set(place, { track, key, reading });
     return reading;
+  }
+
+  /** Reads of later times are not kept. */
+  get later(): LaterCounts | undefined {
+    return this.#source.later;
   }
 
   get reads(): readonly CountRead[] {

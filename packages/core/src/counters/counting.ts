@@ -27,6 +27,16 @@ export interface CountSource {
    * the action's values whose distinct ones are counted, by expression.
    */
   read(track: PlacedTrack, key: string, own: Readonly<Record<string, string>>): CounterReading | undefined;
+  /** Absent: not known, as for recorded decisions. */
+  readonly later?: LaterCounts | undefined;
+}
+
+/** Says how sums fall because earlier actions leave their windows, if no other action counts. */
+export interface LaterCounts {
+  /** See `CounterHistory.fallsByUs`. Null also for a key that is not loaded. */
+  fallsByUs(track: PlacedTrack, key: string, field: "n" | "micros", by: number): number | null;
+  /** Returns the sums at a later time. */
+  at(later_us: number): CountSource;
 }
 
 /** Nothing was counted before. */
@@ -125,14 +135,17 @@ export function lazyCounts({ count, after }: { readonly count: Thunks; readonly 
   return { count: lazy(count) as unknown as LazyObject<never>, after: lazy(after) as unknown as LazyObject<never> };
 }
 
-interface Read {
+/** One counter as a view reads it. */
+export interface TrackRead {
+  readonly key: string;
   readonly own: OwnCount;
   readonly reading: CounterReading;
   /** Whether the action itself counts. */
   readonly applies: boolean;
 }
 
-function readTrack(track: PlacedTrack, context: EvaluationContext): Read | Unknown {
+/** Reads a counter for the action of this evaluation. */
+export function readTrack(track: PlacedTrack, context: EvaluationContext): TrackRead | Unknown {
   const { source, tracks, key } = (context.bindings as unknown as CountBindings).counting;
   if (track.conflicts) return unknown(track.name, "defined differently by two policies");
   const own = ownCount(track, context);
@@ -140,7 +153,7 @@ function readTrack(track: PlacedTrack, context: EvaluationContext): Read | Unkno
   const reading = source.read(track, own.key, own.values);
   if (reading === undefined) return unknown(track.name, "not loaded");
   if (reading.full) return unknown(track.name, "full");
-  return { own, reading, applies: tracks.appliedTo(key).includes(track) };
+  return { key: own.key, own, reading, applies: tracks.appliedTo(key).includes(track) };
 }
 
 function countValue(track: PlacedTrack, context: EvaluationContext): unknown {
@@ -162,7 +175,7 @@ function countValue(track: PlacedTrack, context: EvaluationContext): unknown {
   };
 }
 
-function sumOf(track: PlacedTrack, { own, reading, applies }: Read): number | Unknown {
+function sumOf(track: PlacedTrack, { own, reading, applies }: TrackRead): number | Unknown {
   if (reading.micros === null) return unknown(`${track.name}.sum`, "an action without an amount counts");
   if (!applies) return amountOf(reading.micros);
   if (own.micros instanceof Unknown) return own.micros;

@@ -1,5 +1,5 @@
 import { type CountedState, countedStates, type Track } from "./definition.ts";
-import { windowStartUs } from "./windows.ts";
+import { windowEndUs, windowStartUs } from "./windows.ts";
 
 /**
  * The state of a counted action: approved as submitted or modified, waits for people, or failed after its approval. A released action
@@ -112,8 +112,28 @@ export class CounterHistory {
 
   /** Sums up the window at `now_us`. `except`: an action that does not count as an earlier one. */
   read(track: Track, now_us: number, own: Readonly<Record<string, string>>, except: string | null): CounterReading {
-    const since_us = windowStartUs(track.window, now_us);
-    const window = this.#windowOf(track, since_us);
+    return this.#readingOf(track, this.#windowOf(track, windowStartUs(track.window, now_us)), own, except);
+  }
+
+  /** Returns what `read` will return at a later time if no other action counts until then. */
+  readLater(
+    track: Track,
+    now_us: number,
+    later_us: number,
+    own: Readonly<Record<string, string>>,
+    except: string | null,
+  ): CounterReading {
+    const window = { ...this.#windowOf(track, windowStartUs(track.window, now_us)) };
+    this.#leave(window, track, windowStartUs(track.window, later_us));
+    return this.#readingOf(track, window, own, except);
+  }
+
+  #readingOf(
+    track: Track,
+    window: Readonly<Window>,
+    own: Readonly<Record<string, string>>,
+    except: string | null,
+  ): CounterReading {
     const left_out =
       except === null ? [] : this.#countedFrom(track, window.first).filter((each) => each.intent_id === except);
     let { n, micros, unusable } = window;
@@ -125,7 +145,7 @@ export class CounterHistory {
     const reading = {
       n,
       micros: unusable > 0 ? null : micros,
-      since_us,
+      since_us: window.since_us,
       last: this.#lastOf(track, window.first, except),
     };
     const fields = Object.keys(own);
@@ -144,12 +164,17 @@ export class CounterHistory {
       this.#windows.set(track.text, window);
     }
     for (; window.next < this.#entries.length; window.next += 1) count(window, track, this.#at(window.next), 1);
-    window.since_us = since_us;
-    for (; window.first < this.#entries.length && this.#at(window.first).at_us < since_us; window.first += 1)
-      count(window, track, this.#at(window.first), -1);
+    this.#leave(window, track, since_us);
     // Above 2^53 a sum is not exact, so it is not kept.
     if (!Number.isSafeInteger(window.micros)) this.#windows.delete(track.text);
     return window;
+  }
+
+  /** Moves the begin of a window, whose entries are all counted, to a later time. */
+  #leave(window: Window, track: Track, since_us: number): void {
+    window.since_us = since_us;
+    for (; window.first < this.#entries.length && this.#at(window.first).at_us < since_us; window.first += 1)
+      count(window, track, this.#at(window.first), -1);
   }
 
   #at(place: number): CounterEntry {
@@ -168,13 +193,17 @@ export class CounterHistory {
     return null;
   }
 
-  /** Returns the time at which the counted amount has fallen by `micros`, because entries leave the window. Null: never. */
-  fallsByUs(track: Track, now_us: number, micros: number, endOf: (at_us: number) => number): number | null {
-    const { first } = this.#windowOf(track, windowStartUs(track.window, now_us));
-    let left = micros;
-    for (const entry of this.#countedFrom(track, first)) {
-      left -= entry.micros ?? 0;
-      if (left <= 0) return endOf(entry.at_us);
+  /**
+   * Returns the time at which the number or the sum has fallen by `by`, because entries leave the window; null: never. `by` is above 0,
+   * and in millionths for the sum.
+   */
+  fallsByUs(track: Track, now_us: number, field: "n" | "micros", by: number): number | null {
+    const window = { ...this.#windowOf(track, windowStartUs(track.window, now_us)) };
+    const begin = window[field];
+    for (; window.first < this.#entries.length; window.first += 1) {
+      const entry = this.#at(window.first);
+      count(window, track, entry, -1);
+      if (begin - window[field] >= by) return windowEndUs(track.window, entry.at_us);
     }
     return null;
   }

@@ -1,4 +1,10 @@
-import { type Assurance, type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
+import {
+  type Assurance,
+  clock_hour_fact,
+  type FactCategoryName,
+  factCategoryNames,
+  type PullFailure,
+} from "@countersign/contract";
 import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
 import { parseIsoTimeUs } from "../time.ts";
 
@@ -224,6 +230,29 @@ export function withoutValues(facts: MergedFacts): MergedFacts {
     shown[category] = { ...(found ?? none), not_shown };
   }
   return shown;
+}
+
+/**
+ * Returns the facts as if each was `by_us` younger, for a decision at a later time with facts as fresh as now. The clock hour keeps its
+ * time, because its value is another one later.
+ */
+export function asFreshLater(facts: MergedFacts, by_us: number): MergedFacts {
+  const moved: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = { ...facts };
+  const later = (origin: FactOrigin): FactOrigin => ({ ...origin, as_of_us: origin.as_of_us + by_us });
+  for (const category of factCategoryNames) {
+    const found = facts[category];
+    if (found === undefined) continue;
+    const origins = Object.fromEntries(
+      Object.keys(found.values).map((field) => {
+        const origin = originIn(found, field);
+        return [field, `${category}.${field}` === clock_hour_fact ? origin : later(origin)];
+      }),
+    );
+    moved[category] = { ...found, origin: later(found.origin), origins };
+  }
+  if (facts.ancestors !== undefined)
+    moved.ancestors = facts.ancestors.map((each) => ({ ...each, facts: asFreshLater(each.facts, by_us) }));
+  return moved;
 }
 
 function hidesAny(facts: MergedFacts): boolean {

@@ -10,7 +10,7 @@ import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 import { Wide } from "../tables/scrolls.tsx";
-import { spanText, Time } from "../time.tsx";
+import { ExactTime, spanText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
 import { Badge } from "./badge.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
@@ -234,11 +234,13 @@ const changeWords = {
   absent: "is left out",
 } as const;
 
-/** Changes that would lead to an approval. The service verified them by deciding again. */
-export function WouldApprove({ changes }: { readonly changes: NonNullable<Decision["would_approve_if"]> }) {
+/** Changes or a time that would lead to an approval. The service verified them by deciding again. */
+export function WouldApprove({ changes: entries }: { readonly changes: NonNullable<Decision["would_approve_if"]> }) {
+  const changes = entries.filter(({ path }) => path !== "now");
+  const from = entries.find(({ path }) => path === "now")?.value;
   return (
     <>
-      <h2>It would be approved if</h2>
+      <h2>{changes.length > 0 ? "It would be approved if" : "It would be approved later"}</h2>
       <ul className="plain stack tight">
         {changes.map((change) => (
           <li key={`${change.path} ${change.op}`} className="reason">
@@ -255,6 +257,14 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
             </span>
           </li>
         ))}
+        {typeof from === "string" && (
+          <li className="reason">
+            <span>
+              {changes.length > 0 ? "or unchanged from" : "Unchanged from"} <ExactTime at={from} />
+              {" on, if no other action counts until then"}
+            </span>
+          </li>
+        )}
       </ul>
     </>
   );

@@ -13,6 +13,7 @@ import {
   type EntryState,
   formatTimestampUs,
   type MissingCount,
+  type PlacedTrack,
   parseTimestampUs,
   windowStartUs,
 } from "@countersign/core";
@@ -93,15 +94,23 @@ class CounterMemory implements NodeCounters {
 
   begin(org_id: string, mode: string, now_us: number): DecisionCounts {
     const newest = new Map<string, string | null>();
+    const known = (track: PlacedTrack, key: string): Known | undefined =>
+      this.#known.get(placeOf(org_id, mode, track.name, key));
     const sourceFor = (except: string | null): CountSource => ({
       read: (track, key, own) => {
-        const found = this.#known.get(placeOf(org_id, mode, track.name, key));
+        const found = known(track, key);
         const since_us = windowStartUs(track.window, now_us);
         if (found === undefined || since_us < found.since_us) return undefined;
         if (found.history.dropBefore(since_us)) found.since_us = since_us;
         newest.set(countPlace(track.name, key), found.last_id);
         const reading = found.history.read(track, now_us, own, except);
         return found.full ? { ...reading, full: true } : reading;
+      },
+      later: {
+        fallsByUs: (track, key, field, by) => known(track, key)?.history.fallsByUs(track, now_us, field, by) ?? null,
+        at: (later_us) => ({
+          read: (track, key, own) => known(track, key)?.history.readLater(track, now_us, later_us, own, except),
+        }),
       },
     });
     return {

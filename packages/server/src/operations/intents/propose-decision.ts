@@ -1,6 +1,7 @@
 import { attestsFacts, type Decision, foldName, type IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
+  type CountRead,
   CountReads,
   covers,
   type Decided,
@@ -68,6 +69,8 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
   const deciding = membraneOf(state, submission.membrane_id);
   const made = await decideIntent(runtime, proposal, deciding);
   const { input, decided, rest, counting } = made;
+  // Changes that are tried for `would_approve_if` may read other keys and values.
+  const reads = counting?.reads.reads ?? [];
   const decision = decisionOf(runtime, proposal, deciding, made);
   const { escalation_id } = decision;
   let escalation: DecisionRows["escalation"] = null;
@@ -75,7 +78,7 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
     const electorate = await readElectorate(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
     escalation = openedEscalation(decision, escalation_id, submission.intent, decided, electorate, input.now_us);
   }
-  const rows = rowsOf(runtime, proposal, made, decision, escalation);
+  const rows = rowsOf(runtime, proposal, { ...made, reads }, decision, escalation);
   return {
     rows,
     resumed: rest?.kind === "resumed" ? rest : null,
@@ -227,7 +230,7 @@ function resumedDecision(decision: Decision, { resolution }: Resumed): Decision 
 function rowsOf(
   runtime: Recording,
   { caller, state, idempotency }: Proposal,
-  { counting, input, decided, fingerprint, override, rest }: Made,
+  { counting, reads, input, decided, fingerprint, override, rest }: Made & { readonly reads: readonly CountRead[] },
   decision: Decision,
   escalation: DecisionRows["escalation"],
 ): DecisionRows {
@@ -258,7 +261,7 @@ function rowsOf(
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
       other_wording: otherWording(caller, decided),
-      counts: counting === null ? undefined : recordedCounts(counting.reads.reads),
+      counts: recordedCounts(reads),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),
@@ -271,8 +274,7 @@ function rowsOf(
     events: decisionEvents(runtime.ids, org_id, decision, input.now_us, state.heard),
     idempotency,
     // An action that joins a review, or takes over an approval, adds nothing: the first action has counted.
-    counts:
-      counting === null ? [] : counting.counts.rowsFor(counting.reads.reads, rest === null ? decided.counted : []),
+    counts: counting === null ? [] : counting.counts.rowsFor(reads, rest === null ? decided.counted : []),
   };
 }
 
