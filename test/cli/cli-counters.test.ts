@@ -44,3 +44,29 @@ test("counters grant and reset change one key, and the list shows a request for 
   ])
     expect((await run(...wrong)).code, wrong.join(" ")).not.toBe(0);
 });
+
+test("counters list shows the window and the limits of each counter with what is used", async () => {
+  const of = await reviewedOrganization(database.db, url, { packs: [], default_verdict: "approve" });
+  const spec = {
+    match: { verbs: ["pay"] },
+    counters: [
+      { name: "spent", key: ["agent.id"], value: "params.usd", window: "24h" },
+      { name: "payments", key: ["'all'"], window: { calendar: "day" } },
+    ],
+    when: "count.spent.sum > 5000.0 || count.payments.n > 9",
+    effect: "block",
+  };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "daily" }, spec };
+  const saved = await call(url, "POST", "/v1/policies", { key: of.admin, body: { policy } });
+  const path = `/v1/policies/${saved.json.policy.policy_id}/activate`;
+  await call(url, "POST", path, { key: of.admin, body: { mode: "live" } });
+  const intent = { agent: { id: "Bot" }, action: { verb: "pay" }, payload: { content: { usd: 1200.5 } } };
+  const { decision } = (await call(url, "POST", "/v1/intents", { key: of.agent, body: { intent } })).json;
+  expect(decision.verdict).toBe("approve");
+  const { stdout } = await runCli(["counters", "list", "--url", url], { COUNTERSIGN_API_KEY: of.reviewer });
+  const rows = stdout.split("\n").map((line) => line.split(/ {2,}/).slice(0, 8));
+  expect(rows.slice(1, 3)).toEqual([
+    ["payments", "all", "1", "1", "0", "0", "9 actions (daily)", "day UTC"],
+    ["spent", "bot", "1", "1,200.5", "0", "0", "5,000 (daily)", "24h"],
+  ]);
+});
