@@ -39,7 +39,7 @@ export function BudgetsPage() {
           what="budgets"
           empty={<NoBudgets filtered={filters.name !== undefined || filters.agent_id !== undefined} />}
         >
-          {(rows) => <BudgetTable rows={rows} />}
+          {(rows) => <BudgetTable rows={rows} membrane_id={filters.membrane_id} />}
         </Paged>
       </section>
     </>
