@@ -22,6 +22,7 @@ inBrowser("a filter", () => {
       ["/review", "agent_id", "Agent", "Review queue"],
       ["/decisions", "agent_id", "Agent", "Decisions"],
       ["/backtest", "agent_id", "Agent", "Backtest"],
+      ["/budgets", "agent_id", "Agent", "Budgets"],
       ["/audit", "actor", "By (key or user id)", "Audit"],
     ] as const) {
       const field = page.getByLabel(label, { exact: true });

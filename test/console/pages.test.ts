@@ -85,6 +85,7 @@ inBrowser("every page", () => {
       "/backtest",
       "/agents",
       "/agent?id=support-bot",
+      "/budgets",
       "/overrides",
       "/grants",
       "/webhooks",

@@ -95,6 +95,7 @@ try {
     ["backtest", "/backtest"],
     ["agents", "/agents"],
     ["agent", "/agent?id=support-bot"],
+    ["budgets", "/budgets"],
     ["overrides", "/overrides"],
     ["grants", "/grants"],
     ["webhooks", "/webhooks"],

@@ -153,6 +153,11 @@ const organization = [
   }),
   createRoute({
     getParentRoute: inFrame,
+    path: "/budgets",
+    component: lazyRouteComponent(() => import("./pages/budgets.tsx"), "BudgetsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
     path: "/overrides",
     component: lazyRouteComponent(() => import("./pages/overrides.tsx"), "OverridesPage"),
   }),

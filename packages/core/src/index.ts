@@ -42,6 +42,7 @@ export {
   recordedCounts,
 } from "./counters/count-reads.ts";
 export { type CountedAction, countAction, countedAs } from "./counters/counted.ts";
+export { type CounterInForce, countersInForce } from "./counters/counters-in-force.ts";
 export { type CountSource, keyText, nothingCounted } from "./counters/counting.ts";
 export { type CountedState, type CounterWindow, countedStates, windowOf } from "./counters/definition.ts";
 export {

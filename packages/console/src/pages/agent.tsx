@@ -15,6 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { AgentDialog } from "./agents/agent-dialog.tsx";
 import { AgentLink } from "./agents/agent-link.tsx";
 import { StatusBadge } from "./agents.tsx";
+import { AgentBudgets } from "./budgets/agent-budgets.tsx";
 
 export function AgentPage() {
   const { id = "" } = useLocation().search as { readonly id?: string };
@@ -37,6 +38,7 @@ export function AgentPage() {
           <>
             <Entry agent={agent} />
             <Activity agent={agent} />
+            <AgentBudgets agent_id={agent.agent_id} />
             <div className="grid-2">
               <Tools agent={agent} />
               <Keys agent={agent} />

@@ -2,7 +2,7 @@ import type { Usage } from "@countersign/contract";
 import { Meter } from "./records/decision-parts.tsx";
 
 /** People are warned from this share of the limit on. */
-const near_share = 0.9;
+export const near_share = 0.9;
 
 type Standing = "roomy" | "near" | "reached";
 

@@ -27,6 +27,7 @@ const groups = [
     name: "Organization",
     links: [
       { to: "/agents", text: "Agents", roles: ["reviewer", "auditor"] },
+      { to: "/budgets", text: "Budgets", roles: ["reviewer", "auditor"] },
       { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
       { to: "/grants", text: "Grants", roles: ["reviewer", "auditor"] },
       { to: "/webhooks", text: "Webhooks", roles: ["operator"] },

@@ -75,6 +75,9 @@ const variables: Readonly<Record<string, Type>> = {
   after: mapOf(STRING, objectOf({ id: STRING, at: TIMESTAMP }, { name: "after" })),
 };
 
+/** The names that expressions read, besides `vars` and `now`. */
+export const actionNames: readonly string[] = Object.keys(variables);
+
 /** Excludes NaN, which would pass every limit. */
 const language = { functions: [...domainFunctions, distinctFunction], finite_texts: true };
 

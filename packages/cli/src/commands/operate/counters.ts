@@ -116,7 +116,8 @@ function placeOf(membrane: string | undefined, mode: string | undefined) {
   };
 }
 
-const amountText = (value: number | null): string => (value === null ? "unknown" : value.toLocaleString("en-US"));
+const amountText = (value: number | null): string =>
+  value === null ? "unknown" : value.toLocaleString("en-US", { maximumFractionDigits: 6 });
 
 async function list(terminal: Terminal, { membrane, mode, name, agent, ...service }: ListOptions): Promise<void> {
   const client = serviceClient(terminal, service);
@@ -138,12 +139,24 @@ async function list(terminal: Terminal, { membrane, mode, name, agent, ...servic
     terminal.print("no action counts in these counters");
     return;
   }
-  const rows = found.map(({ name: counter, key, n, sum, waiting_n, waiting_sum, since, requested }) => [
-    ...[counter, key.map(String).join(", "), String(n), amountText(sum), String(waiting_n), amountText(waiting_sum)],
-    ...[since, requestText(requested)],
-  ]);
-  const titles = ["COUNTER", "KEY", "ACTIONS", "SUM", "WAITING", "WAITING SUM", "SINCE", "REQUESTED"];
-  terminal.print(formatTable([titles, ...rows]));
+  const rows = found.map((counter) => {
+    const { name: of, key, n, sum, waiting_n, waiting_sum, since, window, limits, requested } = counter;
+    const used = [String(n), amountText(sum), String(waiting_n), amountText(waiting_sum)];
+    const of_policies = [limits.map(limitText).join(", "), windowText(window), since];
+    return [of, key.map(String).join(", "), ...used, ...of_policies, requestText(requested)];
+  });
+  const counts = ["ACTIONS", "SUM", "WAITING", "WAITING SUM"];
+  const heads = ["COUNTER", "KEY", ...counts, "LIMITS", "WINDOW", "SINCE", "REQUESTED"];
+  terminal.print(formatTable([heads, ...rows]));
+}
+
+function limitText({ policy, policy_mode, field, limit }: Counter["limits"][number]): string {
+  const value = `${amountText(limit)}${field === "n" ? " actions" : ""}`;
+  return `${value} (${policy}${policy_mode === "shadow" ? ", shadow" : ""})`;
+}
+
+function windowText(window: Counter["window"]): string {
+  return typeof window === "string" ? window : [window.calendar, window.zone ?? "UTC"].join(" ");
 }
 
 function requestText(requested: Counter["requested"]): string {

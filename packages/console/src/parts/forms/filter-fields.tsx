@@ -23,14 +23,15 @@ export function ModeFilter({ filter, onFilter }: Filter) {
   );
 }
 
-export function MembraneFilter({ filter, onFilter }: Filter) {
+/** `none`: the meaning of no filter. */
+export function MembraneFilter({ filter, onFilter, none = "All" }: Filter & { readonly none?: string }) {
   const membranes = useMembranes();
   return (
     <SelectField
       label="Membrane"
       value={filter ?? ""}
       onChange={(event) => onFilter(event.target.value)}
-      options={[["", "All"], ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const)]}
+      options={[["", none], ...(membranes.data ?? []).map(({ membrane_id, name }) => [membrane_id, name] as const)]}
     />
   );
 }

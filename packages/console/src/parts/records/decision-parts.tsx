@@ -143,19 +143,23 @@ export function Risk({ decision }: { readonly decision: Decision }) {
   );
 }
 
-/** A bar from 0 to 1. */
+/** A bar from 0 to 1. `waits`: the part of `share` that waits for people. */
 export function Meter({
   share,
+  waits = 0,
   hot,
   label,
 }: {
   readonly share: number;
+  readonly waits?: number;
   readonly hot: boolean;
   readonly label: string;
 }) {
+  const width = (part: number) => ({ width: `${Math.max(0, Math.min(1, part)) * 100}%` });
   return (
     <div className={hot ? "meter hot" : "meter"} role="img" aria-label={label}>
-      <i style={{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }} />
+      <i style={width(share - waits)} />
+      {waits > 0 && <i className="waits" style={width(waits)} />}
     </div>
   );
 }

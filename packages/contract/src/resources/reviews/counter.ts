@@ -24,6 +24,31 @@ const CounterRequest = Type.Object(
 );
 export type CounterRequest = Static<typeof CounterRequest>;
 
+const CounterWindow = Type.Unsafe<
+  string | { readonly calendar: "hour" | "day" | "week" | "month"; readonly zone?: string }
+>(
+  Type.Union(
+    [
+      text(limits.label_chars_max, { description: "a sliding window such as 24h" }),
+      Type.Object({
+        calendar: oneOf(["hour", "day", "week", "month"]),
+        zone: Type.Optional(text(64, { description: "an IANA time zone; default: UTC" })),
+      }),
+    ],
+    { description: "as in the policies" },
+  ),
+);
+
+const CounterLimit = Type.Object(
+  {
+    policy: text(limits.label_chars_max, { description: "its name" }),
+    policy_mode: oneOf(["live", "shadow"]),
+    field: oneOf(["sum", "n"], { description: "what the policy compares with the limit" }),
+    limit: Type.Number(),
+  },
+  { title: "CounterLimit" },
+);
+
 /** One key of a counter of a policy, as it counts now. */
 export const Counter = Type.Object(
   {
@@ -41,6 +66,14 @@ export const Counter = Type.Object(
     granted_sum: amount("the further amount that people granted in this window"),
     since: timestamp("the beginning of the window"),
     last_at: nullable(timestamp("of the latest action")),
+    window: CounterWindow,
+    value: nullable(
+      text(16_384, { description: "the CEL expression of the amount, as in the policies; null: each action counts 1" }),
+    ),
+    limits: Type.Array(CounterLimit, {
+      description:
+        "the numbers that policies in force compare this counter with, smallest first. A limit that depends on the action is not listed",
+    }),
     requested: nullable(CounterRequest),
   },
   { title: "Counter" },

@@ -2,6 +2,8 @@ import { type Counter, foldName, type PipelineMode } from "@countersign/contract
 import {
   amountOf,
   CounterHistory,
+  type CounterInForce,
+  countersInForce,
   type EntryState,
   Fault,
   formatTimestampUs,
@@ -62,7 +64,11 @@ export async function showKeys(
   const since = tracks.map(({ window }) => windowStartUs(window, now_us));
   const read = keys.map(({ name, key }, at) => ({ name, key, since_us: since[at] as number }));
   const stored = await readCounters(query, org_id, mode, read);
-  return keys.map((row, at) => shownCounter(row, mode, tracks[at] as PlacedTrack, stored[at] as StoredCounter, now_us));
+  const inForce = countersInForce(policySet, now_us);
+  return keys.map((row, at) => {
+    const counts = shownCounter(row, mode, tracks[at] as PlacedTrack, stored[at] as StoredCounter, now_us);
+    return { ...counts, ...(inForce.get(counts.name) as CounterInForce) };
+  });
 }
 
 function shownCounter(
@@ -71,7 +77,7 @@ function shownCounter(
   track: PlacedTrack,
   { entries }: StoredCounter,
   now_us: number,
-): Counter {
+): Omit<Counter, keyof CounterInForce> {
   const all = new CounterHistory(entries).read(track, now_us, {}, null);
   const only = (wanted: EntryState) =>
     new CounterHistory(entries.filter(({ state }) => state === wanted)).read(track, now_us, {}, null);
