@@ -3,6 +3,7 @@
  * memory costs a second decision and never a wrong one.
  */
 import { setImmediate } from "node:timers/promises";
+import { limits } from "@countersign/contract";
 import {
   type CountedAction,
   type CounterEntry,
@@ -27,6 +28,11 @@ import { readAgain } from "../shared/read-again.ts";
 const key_weight = 8;
 /** Entries and keys of all organizations that a node keeps. An entry takes about 200 bytes. */
 const weight_max = 1_000_000;
+/** A key without room is read again after this time. */
+const full_kept_us = 10_000_000;
+const full_max = 10_000;
+/** Shortest time between two attempts of this node to mail operators of one organization. */
+const announced_every_us = 60_000_000;
 /** After this many entries of a key, its weight is taken again. */
 const weighed_every = 64;
 const organizations_max = 2_000;
@@ -39,7 +45,6 @@ interface Known {
   readonly history: CounterHistory;
   /** Entries before this time are not loaded. */
   since_us: number;
-  readonly full: boolean;
   /** Decisions on their way to the commit that read or change the key. */
   in_flight: number;
   /** Resolves the waits for `in_flight` to be 0, after the key was forgotten. */
@@ -59,7 +64,7 @@ export interface DecisionCounts {
   readonly source: CountSource;
   /** Returns the source without the entries of an action whose place this one takes. */
   without(intent_id: string): CountSource;
-  /** Returns the rows of the commit: every key that was read, with the version read, and the entries that the decision adds. */
+  /** Returns the rows of the commit: every key that was read and has room, with the version read, and the entries that the decision adds. */
   rowsFor(reads: readonly CountRead[], adds: readonly CountedAction[]): CountRow[];
 }
 
@@ -73,6 +78,8 @@ export interface NodeCounters {
   reserve(rows: DecisionRows): (is_committed: boolean) => void;
   /** Forgets the keys of a decision, because somebody else changed them. */
   forget(rows: DecisionRows): void;
+  /** Whether this node may mail operators about full counters. Returns true once a minute for each organization. */
+  mayAnnounce(org_id: string, now_us: number): boolean;
 }
 
 export function createNodeCounters(db: Db): NodeCounters {
@@ -85,6 +92,10 @@ class CounterMemory implements NodeCounters {
     maxSize: weight_max,
     sizeCalculation: ({ history }) => key_weight + history.size,
   });
+  /** Keys without room, and the times until which they have none. They may get room without a new version. */
+  readonly #full = new LRUCache<string, number>({ max: full_max });
+  /** When this node last tried to mail the operators of an organization. */
+  readonly #announced = new LRUCache<string, number>({ max: organizations_max });
   /** Forgotten keys with decisions on their way. */
   readonly #draining = new Map<string, Set<Known>>();
   /** Keys that decisions of this turn of the event loop wait for. One statement reads them. */
@@ -99,13 +110,18 @@ class CounterMemory implements NodeCounters {
     const versions = new Map<string, Version>();
     const sourceFor = (except: string | null): CountSource => ({
       read: (track, key, own) => {
-        const found = this.#known.get(placeOf(org_id, mode, track.name, key));
+        const place = placeOf(org_id, mode, track.name, key);
         const since_us = windowStartUs(track.window, now_us);
+        if (now_us < (this.#full.get(place) ?? 0)) return { n: 0, micros: 0, since_us, last: null, full: true };
+        const found = this.#known.get(place);
         if (found === undefined || since_us < found.since_us) return undefined;
         if (found.history.dropBefore(since_us)) found.since_us = since_us;
+        if (found.history.size > limits.counter_actions_per_key_max) {
+          this.#drop(place, found);
+          return undefined;
+        }
         versions.set(countPlace(track.name, key), { version: found.version, last_id: found.last_id });
-        const reading = found.history.read(track, now_us, own, except);
-        return found.full ? { ...reading, full: true } : reading;
+        return found.history.read(track, now_us, own, except);
       },
     });
     return {
@@ -122,7 +138,7 @@ class CounterMemory implements NodeCounters {
       const wanted = new Map<string, WantedCounter>();
       const done = setImmediate().then(() => {
         this.#gathering.delete(place);
-        return this.#load(org_id, mode, wanted);
+        return this.#load(org_id, mode, wanted, now_us);
       });
       gathered = { wanted, done };
       this.#gathering.set(place, gathered);
@@ -134,7 +150,7 @@ class CounterMemory implements NodeCounters {
     await gathered.done;
   }
 
-  async #load(org_id: string, mode: string, wanted: ReadonlyMap<string, WantedCounter>): Promise<void> {
+  async #load(org_id: string, mode: string, wanted: ReadonlyMap<string, WantedCounter>, now_us: number): Promise<void> {
     await Promise.all([...wanted.keys()].map((place) => this.#drained(place)));
     const keys = [...wanted.values()];
     const stored = await readAgain(this.#db, org_id, (query) => readCounters(query, org_id, mode, keys));
@@ -144,8 +160,13 @@ class CounterMemory implements NodeCounters {
       const present = this.#known.get(place);
       if (present !== undefined && present.since_us <= since_us) return;
       if (present !== undefined) this.#drop(place, present);
+      if (full) {
+        this.#full.set(place, now_us + full_kept_us);
+        return;
+      }
+      this.#full.delete(place);
       const history = new CounterHistory(entries);
-      this.#known.set(place, { version, last_id, history, since_us, full, in_flight: 0, drained: [] });
+      this.#known.set(place, { version, last_id, history, since_us, in_flight: 0, drained: [] });
     });
   }
 
@@ -182,6 +203,13 @@ class CounterMemory implements NodeCounters {
       const found = this.#known.get(place);
       if (found !== undefined) this.#drop(place, found);
     }
+  }
+
+  mayAnnounce(org_id: string, now_us: number): boolean {
+    const last_us = this.#announced.get(org_id);
+    if (last_us !== undefined && now_us - last_us < announced_every_us) return false;
+    this.#announced.set(org_id, now_us);
+    return true;
   }
 
   /** Forgets a key, unless another decision has read it again. */
@@ -240,12 +268,13 @@ function rowsFor(
   adds: readonly CountedAction[],
 ): CountRow[] {
   const added = new Map(adds.map((each) => [countPlace(each.name, each.key), each]));
-  return reads.map(({ track, key, reading }) => {
+  // A key without room gets no entry, and has no version that the commit could verify. Its action is held.
+  const verified = reads.filter(({ reading }) => reading.full !== true);
+  return verified.map(({ track, key }) => {
     const place = countPlace(track.name, key);
     const version = versions.get(place);
     if (version === undefined) throw new Error(`${track.name} was read without a version`);
-    // A key that has no room gets no entry. Its action is held.
-    const action = reading.full === true ? undefined : added.get(place);
+    const action = added.get(place);
     return {
       name: track.name,
       key,
