@@ -73,6 +73,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
   const metrics = {
     decided: () => undefined,
     decidedAgain: () => undefined,
+    countersFull: () => undefined,
     contradicted: () => undefined,
     attempted: () => undefined,
     mailed: () => undefined,

@@ -178,6 +178,19 @@ export const limits = {
   policy_values_declared: 2_500,
   policy_text_total_declared: 16_384,
 
+  // Counters of policies. See docs/decisions/0047-counters.md
+  /** Of an organization, over all counters and modes. A further key holds its actions. */
+  counter_keys_max: 1_000_000,
+  /** Keys that the actions of one agent began. */
+  counter_keys_per_agent_max: 100_000,
+  /** Actions of one key within its window. Above this the counter is unknown. */
+  counter_actions_per_key_max: 100_000,
+  /** Of the canonical text of a key. */
+  counter_key_chars_max: 1_024,
+  counter_window_seconds_min: 60,
+  counter_window_seconds_max: 7_776_000,
+  counter_amount_max: 9_000_000_000,
+
   // Backtests
   backtest_intents_max: 1_000_000,
   backtest_policies_max: 1_000,

@@ -51,7 +51,6 @@ export {
   type CounterReading,
   countsState,
   type EntryState,
-  limitsOfCounters,
 } from "./counters/history.ts";
 export type { PlacedTrack, Tracks } from "./counters/tracks.ts";
 export { windowEndUs, windowStartUs } from "./counters/windows.ts";

@@ -36,8 +36,10 @@ create table counter_entries (
 create index counter_entries_of_intent on counter_entries (org_id, intent_id);
 create index counter_entries_by_end on counter_entries using brin (ends_at);
 
--- counter_keys: rows in counters. counter_changes: the highest `seq` of an entry.
-alter table org_heads add counter_keys bigint not null default 0, add counter_changes bigint not null default 0;
+-- counter_keys: rows in counters. counter_changes: the highest `seq` of an entry. counters_told_at: when operators were last mailed that counters
+-- have no room. Null: never.
+alter table org_heads add counter_keys bigint not null default 0, add counter_changes bigint not null default 0,
+  add counters_told_at timestamptz;
 
 -- ANALYZE takes small samples of what grows with every action, as for the ledger.
 do $$

@@ -1,13 +1,13 @@
+import { limits } from "@countersign/contract";
+
 /** Amounts are whole millionths, so that sums are exact: 0.1 + 0.2 is 0.3. */
 export const micros_per_unit = 1_000_000;
 
-/** The largest amount and sum: above it a double has no exact millionths. */
-export const amount_max = 9_000_000_000;
-
-/** Returns the amount in millionths; null for more than six decimals, too large a number, or no number. */
+/** Returns the amount in millionths; null for more than six decimals, too large a number, or no number. A double has exact millionths up to the limit. */
 export function microsOf(value: unknown): number | null {
   const number = typeof value === "bigint" ? Number(value) : value;
-  if (typeof number !== "number" || !Number.isFinite(number) || Math.abs(number) > amount_max) return null;
+  if (typeof number !== "number" || !Number.isFinite(number) || Math.abs(number) > limits.counter_amount_max)
+    return null;
   const micros = Math.round(number * micros_per_unit);
   return micros / micros_per_unit === number ? micros : null;
 }

@@ -1,3 +1,4 @@
+import { limits } from "@countersign/contract";
 import { IANAZone } from "luxon";
 import type { PolicyDocument } from "../policy/document.ts";
 import { plainEnvironment } from "../policy/environment.ts";
@@ -16,8 +17,6 @@ export interface CounterFinding {
   readonly offset?: number;
 }
 
-const window_seconds_min = 60;
-const window_seconds_max = 90 * 86_400;
 const action_only =
   "Keys and values of counters read the action only: agent, action, target, params, impact, data_classes.";
 const environment = plainEnvironment();
@@ -76,7 +75,7 @@ function findingsSafe(document: PolicyDocument): ReturnType<typeof distinctCalls
 
 function durationFindings(path: string, text: string): CounterFinding[] {
   const seconds = parseDurationSeconds(text) ?? 0;
-  if (seconds >= window_seconds_min && seconds <= window_seconds_max) return [];
+  if (seconds >= limits.counter_window_seconds_min && seconds <= limits.counter_window_seconds_max) return [];
   return [
     { path, code: "out_of_range", message: `${text} is not from 1m to 90d.`, help: "Write a duration from 1m to 90d." },
   ];

@@ -10,13 +10,13 @@ import {
   Unknown,
   unknown,
 } from "@countersign/cel";
-import { foldName } from "@countersign/contract";
+import { foldName, limits } from "@countersign/contract";
 import type { ActionKey } from "../policy/action-index.ts";
 import { us_per_second } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { sha256Hex } from "../values/fingerprint.ts";
 import { jsonValue } from "../values/json-value.ts";
-import { amount_max, amountOf, micros_per_unit, microsOf } from "./amount.ts";
+import { amountOf, micros_per_unit, microsOf } from "./amount.ts";
 import type { CounterReading } from "./history.ts";
 import type { PlacedTrack, Tracks } from "./tracks.ts";
 
@@ -62,9 +62,6 @@ export interface OwnCount {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** The longest canonical text of a key, in characters. */
-const key_chars_max = 1_024;
-
 /** Computes how the action of this evaluation counts in a track. */
 export function ownCount(track: PlacedTrack, context: EvaluationContext): OwnCount {
   const values: Record<string, string> = {};
@@ -88,7 +85,7 @@ function keyOf({ name, key }: PlacedTrack, context: EvaluationContext): string |
 /** Returns the canonical text of the values of a key; null: it is too long. Throws TypeError for half of a surrogate pair. */
 export function keyText(values: readonly unknown[]): string | null {
   const text = canonicalJson(values.map(folded));
-  return text.length > key_chars_max ? null : text;
+  return text.length > limits.counter_key_chars_max ? null : text;
 }
 
 /** Case and compatibility forms of a text do not count, as in names, so that no spelling begins a new counter. */
@@ -180,7 +177,7 @@ function sumOf(track: PlacedTrack, { own, reading, applies }: TrackRead): number
   if (!applies) return amountOf(reading.micros);
   if (own.micros instanceof Unknown) return own.micros;
   const sum = amountOf(reading.micros + own.micros);
-  return Math.abs(sum) > amount_max ? unknown(`${track.name}.sum`, "too large") : sum;
+  return Math.abs(sum) > limits.counter_amount_max ? unknown(`${track.name}.sum`, "too large") : sum;
 }
 
 function afterValue(track: PlacedTrack, context: EvaluationContext): unknown {

@@ -32,7 +32,7 @@ export interface CounterReading {
   readonly distinct?: Readonly<Record<string, { readonly n: number; readonly has_own: boolean }>>;
   /** The latest action. Never a grant. */
   readonly last: { readonly intent_id: string; readonly at_us: number } | null;
-  /** The key is new, and the organization has as many keys as it may. */
+  /** The key is new, and the organization or the agent has as many keys as it may. Or too many actions count in the key. */
   readonly full?: true;
 }
 
@@ -222,11 +222,3 @@ function distinctOf(counted: readonly CounterEntry[], field: string, own: Readon
   const values = new Set(counted.flatMap((entry) => entry.values[field] ?? []));
   return { n: values.size, has_own: values.has(own[field] as string) };
 }
-
-/** Bounds of the counters of one organization. */
-export const limitsOfCounters = {
-  /** Keys with entries, over all counters and modes. A further key holds its actions. */
-  keys_max: 1_000_000,
-  /** Entries of one key within its window. Above this the counter is unknown. */
-  entries_max: 100_000,
-} as const;

@@ -103,6 +103,8 @@ export interface Decided {
   readonly reasons_for_agents: readonly Reason[];
   /** How the action counts in the counters of the policies, if it is carried out as decided. */
   readonly counted: readonly CountedAction[];
+  /** The counters that have no room for the action (`counters.full`). */
+  readonly full_counters: readonly string[];
 }
 
 export const default_verdict_name = "membrane.default_verdict";

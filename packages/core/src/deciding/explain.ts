@@ -53,6 +53,7 @@ export function explain(record: Concluded): Decided {
     shadow_reasons: shadowReasons(record, shown),
     reasons_for_agents: reasonsForAgents(whole, reasons),
     counted: verdict === "block" ? none : record.counts.actions,
+    full_counters: record.counts.full,
   };
 }
 

@@ -184,7 +184,8 @@ function assuranceAt(facts: MergedFacts, path: string): Assurance {
 
 const fixedMessages: Readonly<Record<string, string>> = {
   [look_alike_reason]: "The names of the action look like too many known names to evaluate the rules on all of them.",
-  [counters_full_name]: "The action begins a new key of a counter, and the organization has as many keys as it may.",
+  [counters_full_name]:
+    "A counter has no room for the action: the organization has as many keys as it may, or too many actions count in the key.",
 };
 
 export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {

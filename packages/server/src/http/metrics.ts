@@ -102,6 +102,10 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
     name: "countersign_decisions_again_total",
     help: "Decisions made again because their assumptions had changed.",
   });
+  const counters_full = counter(registry, {
+    name: "countersign_counters_full_total",
+    help: "Live actions held because their counters have no room.",
+  });
   const contradictions = counter(registry, {
     name: "countersign_contradictions_total",
     help: "Reports that an action was executed without approval.",
@@ -115,6 +119,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
       latency.observe(elapsed_us / 1_000_000);
     },
     decidedAgain: () => decided_again(""),
+    countersFull: () => counters_full(""),
     contradicted: (because) => contradictions(because),
   };
 }

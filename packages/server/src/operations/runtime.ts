@@ -36,6 +36,8 @@ import type {
 export interface DecisionMetrics {
   decided(verdict: string, mode: string, elapsed_us: number): void;
   decidedAgain(): void;
+  /** A live action is held because its counters have no room. */
+  countersFull(): void;
 }
 
 export interface ReportMetrics {

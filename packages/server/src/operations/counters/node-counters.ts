@@ -3,6 +3,7 @@
  * old memory costs a second decision and never a wrong one.
  */
 import { setImmediate } from "node:timers/promises";
+import { limits } from "@countersign/contract";
 import {
   type CountedAction,
   type CounterEntry,
@@ -28,6 +29,11 @@ import { readAgain } from "../shared/read-again.ts";
 const key_weight = 8;
 /** Entries and keys of all organizations that a node keeps. An entry takes about 200 bytes. */
 const weight_max = 1_000_000;
+/** A key without room is read again after this time. */
+const full_kept_us = 10_000_000;
+const full_max = 10_000;
+/** Shortest time between two attempts of this node to mail operators of one organization. */
+const announced_every_us = 60_000_000;
 /** After this many entries of a key, its weight is taken again. */
 const weighed_every = 64;
 const organizations_max = 2_000;
@@ -38,7 +44,6 @@ interface Known {
   readonly history: CounterHistory;
   /** Entries before this time are not loaded. */
   since_us: number;
-  readonly full: boolean;
   /** Decisions on their way to the commit that read or change the key. */
   in_flight: number;
   /** Resolves the waits for `in_flight` to be 0, after the key was forgotten. */
@@ -55,7 +60,7 @@ export interface DecisionCounts {
   readonly source: CountSource;
   /** Returns the source without the entries of an action whose place this one takes. */
   without(intent_id: string): CountSource;
-  /** Returns the rows of the commit: every key that was read, with its newest entry, and the entries that the decision adds. */
+  /** Returns the rows of the commit: every key that was read and has room, with its newest entry, and the entries that the decision adds. */
   rowsFor(reads: readonly CountRead[], adds: readonly CountedAction[]): CountRow[];
 }
 
@@ -69,6 +74,8 @@ export interface NodeCounters {
   reserve(rows: DecisionRows): (is_committed: boolean) => void;
   /** Forgets the keys of a decision, because somebody else changed them. */
   forget(rows: DecisionRows): void;
+  /** Whether this node may mail operators about full counters. Returns true once a minute for each organization. */
+  mayAnnounce(org_id: string, now_us: number): boolean;
 }
 
 export function createNodeCounters(db: Db): NodeCounters {
@@ -81,6 +88,10 @@ class CounterMemory implements NodeCounters {
     maxSize: weight_max,
     sizeCalculation: ({ history }) => key_weight + history.size,
   });
+  /** Keys without room, and the times until which they have none. They may get room without a new version. */
+  readonly #full = new LRUCache<string, number>({ max: full_max });
+  /** When this node last tried to mail the operators of an organization. */
+  readonly #announced = new LRUCache<string, number>({ max: organizations_max });
   /** Forgotten keys with decisions on their way. */
   readonly #draining = new Map<string, Set<Known>>();
   /** Keys that decisions of this turn of the event loop, or of the time of a read, wait for. One statement reads them. */
@@ -98,13 +109,18 @@ class CounterMemory implements NodeCounters {
       this.#known.get(placeOf(org_id, mode, track.name, key));
     const sourceFor = (except: string | null): CountSource => ({
       read: (track, key, own) => {
-        const found = known(track, key);
+        const place = placeOf(org_id, mode, track.name, key);
         const since_us = windowStartUs(track.window, now_us);
+        if (now_us < (this.#full.get(place) ?? 0)) return { n: 0, micros: 0, since_us, last: null, full: true };
+        const found = this.#known.get(place);
         if (found === undefined || since_us < found.since_us) return undefined;
         if (found.history.dropBefore(since_us)) found.since_us = since_us;
+        if (found.history.size > limits.counter_actions_per_key_max) {
+          this.#drop(place, found);
+          return undefined;
+        }
         newest.set(countPlace(track.name, key), found.last_id);
-        const reading = found.history.read(track, now_us, own, except);
-        return found.full ? { ...reading, full: true } : reading;
+        return found.history.read(track, now_us, own, except);
       },
       later: {
         fallsByUs: (track, key, field, by) => known(track, key)?.history.fallsByUs(track, now_us, field, by) ?? null,
@@ -128,7 +144,7 @@ class CounterMemory implements NodeCounters {
       const done = this.#loads.memo(place)(async () => {
         await setImmediate();
         this.#gathering.delete(place);
-        await this.#load(org_id, mode, wanted);
+        await this.#load(org_id, mode, wanted, now_us);
       });
       gathered = { wanted, done };
       this.#gathering.set(place, gathered);
@@ -140,7 +156,7 @@ class CounterMemory implements NodeCounters {
     await gathered.done;
   }
 
-  async #load(org_id: string, mode: string, wanted: ReadonlyMap<string, WantedCounter>): Promise<void> {
+  async #load(org_id: string, mode: string, wanted: ReadonlyMap<string, WantedCounter>, now_us: number): Promise<void> {
     await Promise.all([...wanted.keys()].map((place) => this.#drained(place)));
     const keys = [...wanted.values()];
     const stored = await readAgain(this.#db, org_id, (query) => readCounters(query, org_id, mode, keys));
@@ -150,8 +166,13 @@ class CounterMemory implements NodeCounters {
       const present = this.#known.get(place);
       if (present !== undefined && present.since_us <= since_us) return;
       if (present !== undefined) this.#drop(place, present);
+      if (full) {
+        this.#full.set(place, now_us + full_kept_us);
+        return;
+      }
+      this.#full.delete(place);
       const history = new CounterHistory(entries);
-      this.#known.set(place, { last_id, history, since_us, full, in_flight: 0, drained: [] });
+      this.#known.set(place, { last_id, history, since_us, in_flight: 0, drained: [] });
     });
   }
 
@@ -187,6 +208,13 @@ class CounterMemory implements NodeCounters {
       const found = this.#known.get(place);
       if (found !== undefined) this.#drop(place, found);
     }
+  }
+
+  mayAnnounce(org_id: string, now_us: number): boolean {
+    const last_us = this.#announced.get(org_id);
+    if (last_us !== undefined && now_us - last_us < announced_every_us) return false;
+    this.#announced.set(org_id, now_us);
+    return true;
   }
 
   /** Forgets a key, unless another decision has read it again. */
@@ -245,12 +273,13 @@ function rowsFor(
   adds: readonly CountedAction[],
 ): CountRow[] {
   const added = new Map(adds.map((each) => [countPlace(each.name, each.key), each]));
-  return reads.map(({ track, key, reading }) => {
+  // A key without room gets no entry, and has no version that the commit could verify. Its action is held.
+  const verified = reads.filter(({ reading }) => reading.full !== true);
+  return verified.map(({ track, key }) => {
     const place = countPlace(track.name, key);
     const last_id = newest.get(place);
     if (last_id === undefined) throw new Error(`${track.name} was read without its newest entry`);
-    // A key that has no room gets no entry. Its action is held.
-    const action = reading.full === true ? undefined : added.get(place);
+    const action = added.get(place);
     return {
       name: track.name,
       key,

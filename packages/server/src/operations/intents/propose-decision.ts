@@ -58,6 +58,8 @@ export interface Proposed {
   readonly grant_id: string | null;
   /** Keys of counters that must be loaded before the decision can be committed. */
   readonly missing: readonly MissingCount[];
+  /** Counters without room for this action, if it is held. */
+  readonly full_counters: readonly string[];
 }
 
 /**
@@ -84,6 +86,7 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
     resumed: rest?.kind === "resumed" ? rest : null,
     grant_id: made.grant?.grant_id ?? null,
     missing: counting?.reads.missing ?? [],
+    full_counters: decision.verdict === "escalate" ? decided.full_counters : [],
   };
 }
 

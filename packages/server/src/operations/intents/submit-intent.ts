@@ -11,6 +11,7 @@ import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/co
 import { readFirstAnswer } from "../../store/intents/intents.ts";
 import type { Epochs } from "../../store/organizations/epochs.ts";
 import { pullContext } from "../context/pull-context.ts";
+import { announceFull } from "../counters/announce-full.ts";
 import { spendGrant } from "../grants/spend-grant.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
@@ -38,6 +39,9 @@ export type Deciding = Pick<
   | "agentTokens"
   | "reviewQueues"
   | "counters"
+  | "sealer"
+  | "mails"
+  | "log"
   | "latencies"
   | "figures"
   | "metrics"
@@ -251,9 +255,12 @@ class Submission {
     return facts;
   }
 
-  async #commit(state: OrgState, { rows, resumed, grant_id }: Proposed): Promise<SubmissionAnswer | null> {
+  async #commit(
+    state: OrgState,
+    { rows, resumed, grant_id, full_counters }: Proposed,
+  ): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
-    const { intent_id, decision, verdict, mode } = rows.entry;
+    const { intent_id, agent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
     let outcome: CommitOutcome | typeof approvalGone;
     if (resumed !== null) outcome = await this.#commitWith(rows, handOn(runtime, rows, resumed));
@@ -263,6 +270,10 @@ class Submission {
       case "committed":
         if (has_events) runtime.deliveries.wake(this.#caller.org_id);
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
+        if (full_counters.length > 0 && mode === "live") {
+          runtime.metrics.countersFull();
+          await announceFull(runtime, this.#caller.org_id, { intent_id, agent_id, counters: full_counters });
+        }
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
         if (!(await this.#reloadBound(state))) return null;

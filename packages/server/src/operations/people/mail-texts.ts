@@ -138,6 +138,26 @@ export function contradictionMail(
   });
 }
 
+export function countersFullMail(
+  public_url: string,
+  { intent_id, agent_id, counters }: MailContents["counters_full"],
+): Words {
+  const names = counters.slice(0, rules_max).map((name) => shown(name.replaceAll(".", " ")));
+  return written({
+    subject: "Actions are held, because counters have no room",
+    paragraphs: [
+      `An action of the agent ${shown(agent_id)} is held with the reason counters.full. No room: ${names.join(", ")}.`,
+      "Either the organization has as many keys of counters as it may, or too many actions count in one key. An agent that " +
+        "invents keys can cause this. Until there is room, people must review each action that would begin a key.",
+      "Find out which agent began the keys (countersign counters list). Freeze that agent, or choose a key that it cannot invent. Keys " +
+        "are deleted after the last of their actions has left the window.",
+    ],
+    link: { label: "Open the decision", url: `${public_url}/decisions/${intent_id}` },
+    footer:
+      "You get this mail because you are an operator or an admin of your organization. It comes at most once a day.",
+  });
+}
+
 export function nobodyCanDecideMail(public_url: string, { rules, more }: MailContents["nobody_can_decide"]): Words {
   const count = rules.length + more;
   return written({

@@ -26,6 +26,13 @@ export interface MailContents {
     readonly agent_id: string;
     readonly because: Contradiction;
   };
+  readonly counters_full: {
+    readonly to: string;
+    readonly intent_id: string;
+    readonly agent_id: string;
+    /** For example `count.spent`. */
+    readonly counters: readonly string[];
+  };
   readonly nobody_can_decide: {
     readonly to: string;
     readonly rules: readonly { readonly policy: string; readonly membrane: string }[];

@@ -9,6 +9,7 @@ import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import {
   accountMail,
   contradictionMail,
+  countersFullMail,
   domainMail,
   escalationsMail,
   invitationMail,
@@ -134,6 +135,10 @@ async function mailOf(
     case "contradiction": {
       const told = content as MailContents["contradiction"];
       return { to: told.to, ...contradictionMail(public_url, told) };
+    }
+    case "counters_full": {
+      const told = content as MailContents["counters_full"];
+      return { to: told.to, ...countersFullMail(public_url, told) };
     }
     case "nobody_can_decide": {
       const told = content as MailContents["nobody_can_decide"];

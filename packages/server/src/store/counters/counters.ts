@@ -1,10 +1,10 @@
 /** SQL for counters of policies. Every change holds the lock of the organization's head (decision 0047). */
+import { limits } from "@countersign/contract";
 import {
   type CountedAction,
   type CounterEntry,
   type EntryState,
   formatTimestampUs,
-  limitsOfCounters,
   sha256Hex,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -55,7 +55,7 @@ export async function readCounters(
   wanted: readonly WantedCounter[],
   except: string | null = null,
 ): Promise<StoredCounter[]> {
-  const { entries_max, keys_max } = limitsOfCounters;
+  const { counter_keys_max, counter_actions_per_key_max: entries_max } = limits;
   const rows = await query<Row>(
     `select w.place, n.name as last_id, k.found is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.actions, e.state, e.vals
      from unnest($3::text[], $4::bytea[], $5::timestamptz[]) with ordinality w (name, key_sha, since, place)
@@ -104,7 +104,7 @@ export async function readCounters(
             },
           ],
     );
-    const has_no_room = first.is_new && Number(first.counter_keys) >= keys_max;
+    const has_no_room = first.is_new && Number(first.counter_keys) >= counter_keys_max;
     return { last_id: first.last_id, entries, full: has_no_room || entries.length > entries_max };
   });
 }
