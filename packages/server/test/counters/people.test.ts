@@ -102,6 +102,25 @@ test("an action that joins the review of an equal one adds nothing, and counts i
   expect(await verdictOf(org, 601)).toBe("block");
 });
 
+test("a limit that one action fits into does not block an equal one, which joins its review or takes over its approval", async () => {
+  const org = await limited();
+  const submitAgain = () => submit(org, 600, { claim: "required" });
+  const first = await submitAgain();
+  const joined = await submitAgain();
+  expect(joined).toMatchObject({ verdict: "escalate", escalation_id: first.escalation_id });
+  await rule(org, first, { outcome: "approve" });
+  let holder = first.intent_id;
+  for (let n = 0; n < 2; n += 1) {
+    const next = await submitAgain();
+    expect(next).toMatchObject({ verdict: "approve", resumed_from: holder });
+    holder = next.intent_id;
+    expect(await countedIntents(org)).toEqual([holder]);
+  }
+  expect((await post(`/v1/intents/${holder}/claim`, org.agent, { nonce: "n" })).status).toBe(200);
+  expect((await submitAgain()).verdict).toBe("block");
+  expect(await shownSpent(url, org)).toEqual({ n: 1, sum: 600, waiting_sum: 0 });
+});
+
 test("an action approved with changes counts with its approved amount", async () => {
   const org = await limited();
   const held = await submit(org, 900);
