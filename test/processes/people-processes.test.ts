@@ -1,29 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
-import { databaseUrl, testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { expect, test } from "vitest";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { serviceProcess } from "./service-process.ts";
 
 const database = await testDatabase();
 const { db } = database;
 
-/** Starts a process that the test will kill. The surviving nodes run in the test's process. */
-async function service() {
-  const dir = await mkdtemp(join(tmpdir(), "people-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  const running = startCli(["serve"], {
-    PORT: "0",
-    HOST: "127.0.0.1",
-    DATABASE_URL: databaseUrl(database.connection),
-    COUNTERSIGN_DATA_DIR: dir,
-    COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,onboarding=1000000",
-  });
-  onTestFinished(() => void running.process.kill("SIGKILL"));
-  const [url] = await running.printed(/http:\/\/127\.0\.0\.1:\d+/);
-  return { url, ...running };
-}
+/** The surviving nodes run in the process of the test. */
+const service = () => serviceProcess(database);
 
 async function call(url: string, method: string, path: string, key: string | null, body?: unknown) {
   const headers = { ...(key === null ? {} : { "X-API-Key": key }), "Content-Type": "application/json" };

@@ -54,26 +54,6 @@ test("64 at once stay below the limit", async () => {
   expect(verdicts.filter((verdict) => verdict === "block")).toHaveLength(58);
 });
 
-const second = await serviceNode(database);
-const third = await serviceNode(database);
-const fourth = await serviceNode(database);
-
-test("four nodes together stay below the limit, and reach it", async () => {
-  const org = await limited({ ...spent, when: "count.spent.sum > 1000.0", effect: "block" });
-  const nodes = [url, second.url, third.url, fourth.url];
-  const submit = async (n: number) => {
-    const headers = { "X-API-Key": org.agent, "Content-Type": "application/json" };
-    const items = [intent(7), intent(7), intent(7), intent(7)];
-    const body = JSON.stringify({ intents: items });
-    const answer = await fetch(`${nodes[n % 4]}/v1/intents/batch`, { method: "POST", headers, body });
-    return (await answer.json()) as { results: { decision?: { verdict: string }; error?: { code: string } }[] };
-  };
-  const answers = await Promise.all(Array.from({ length: 64 }, (_, n) => submit(n)));
-  const all = answers.flatMap(({ results }) => results);
-  expect(all.filter(({ error }) => error !== undefined)).toEqual([]);
-  expect(all.filter(({ decision }) => decision?.verdict === "approve")).toHaveLength(142);
-});
-
 const held = {
   ...spent,
   when: "count.spent.sum > 100.0",

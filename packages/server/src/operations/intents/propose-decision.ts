@@ -128,14 +128,19 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
   const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
   if (lifted !== null) return { ...made, ...lifted };
-  if (first.content.verdict !== "escalate") return made;
+  const is_held = first.content.verdict === "escalate";
+  // A limit may block an action only because an equal one, whose place it could take, has used up the limit.
+  if (!is_held && (counting === null || submission.claim !== "required")) return made;
   const { membrane_id } = deciding.membrane;
-  const granted = state.grants ? await grantedBy(runtime, proposal, deciding, made) : null;
+  const granted = is_held && state.grants ? await grantedBy(runtime, proposal, deciding, made) : null;
   if (granted !== null) return { ...made, ...granted };
   const { idempotency } = proposal;
   const counts = counting === null ? {} : { countsWithout: counting.counts.without };
   const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint, ...counts };
-  return { ...made, rest: await restOnEqual(runtime, held) };
+  const rest = await restOnEqual(runtime, held);
+  if (rest === null) return made;
+  const { decided, reads } = rest;
+  return { ...made, rest, decided, counting: counting === null || reads === null ? counting : { ...counting, reads } };
 }
 
 /** Returns the counters of the decision; null: the policies have none. */

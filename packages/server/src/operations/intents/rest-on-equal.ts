@@ -2,10 +2,12 @@
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import {
   type CountedDemand,
+  CountReads,
   type CountSource,
   covers,
   type Decided,
   type DecideInput,
+  decide,
   decideAgain,
   formatTimestampUs,
   newDemands,
@@ -21,12 +23,12 @@ import type { Caller } from "../shared/caller.ts";
 import type { OrgState } from "../shared/node-services.ts";
 import { storedForAncestors, storedSources, subjectsOf } from "../shared/present.ts";
 
-export interface Joined {
+export interface Joined extends InPlace {
   readonly kind: "joined";
   readonly escalation_id: string;
 }
 
-export interface Resumed {
+export interface Resumed extends InPlace {
   readonly kind: "resumed";
   readonly escalation_id: string;
   readonly from: string;
@@ -35,8 +37,15 @@ export interface Resumed {
   readonly resolution: Partial<Decision>;
 }
 
+/** The decision about an action that takes the place of an equal one, whose entries in counters it does not read. */
+interface InPlace {
+  readonly decided: Decided;
+  /** Null: the policies have no counters, or the decision read all entries. */
+  readonly reads: CountReads | null;
+}
+
 export interface HeldAction {
-  /** Counters without the entries of the action whose approval this one takes. */
+  /** Counters without the entries of the action whose place this one takes. Undefined: the policies have none. */
   readonly countsWithout?: (intent_id: string) => CountSource;
   readonly caller: Caller;
   readonly state: OrgState;
@@ -44,6 +53,7 @@ export interface HeldAction {
   readonly membrane_id: string;
   readonly idempotency: IdempotencyRow | null;
   readonly input: DecideInput;
+  /** Holds or blocks the action. */
   readonly decided: Decided;
   readonly fingerprint: string;
 }
@@ -81,11 +91,24 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
   const review = await readReview(query, org_id, escalation_id);
   if (action === undefined || review === undefined) throw new Error(`${escalation_id} is not stored with its action`);
   if (action.decision.claim !== "required" || !covers(action.intent.submitted, held.submission.intent)) return null;
-  if (!approved) return joins(held, action, review.demands) ? { kind: "joined", escalation_id } : null;
+  const in_place = heldInPlace(held, from);
+  if (in_place === null) return null;
+  const rested = { ...held, decided: in_place.decided };
+  if (!approved) return joins(rested, action, review.demands) ? { kind: "joined", escalation_id, ...in_place } : null;
   const { resolution } = action;
-  if (resolution === null || !(await passesAgain(held, action, review.demands))) return null;
+  if (resolution === null || !(await passesAgain(rested, action, review.demands, from))) return null;
   const spends = held.submission.claim !== "required";
-  return { kind: "resumed", escalation_id, from, spends, resolution };
+  return { kind: "resumed", escalation_id, from, spends, resolution, ...in_place };
+}
+
+/** Returns the decision that holds the action in the place of an equal one; null: none does. */
+function heldInPlace({ input, decided, countsWithout }: HeldAction, from: string): InPlace | null {
+  if (countsWithout !== undefined) {
+    const reads = new CountReads(countsWithout(from));
+    const again = decide({ ...input, counts: reads });
+    if (again.content.verdict === "escalate" && reads.missing.length === 0) return { decided: again, reads };
+  }
+  return decided.content.verdict === "escalate" ? { decided, reads: null } : null;
 }
 
 function joins(held: HeldAction, action: StoredIntent, counted: readonly CountedDemand[]): boolean {
@@ -100,6 +123,7 @@ async function passesAgain(
   { submission, membrane_id, state, input, decided, countsWithout }: HeldAction,
   action: StoredIntent,
   counted: readonly CountedDemand[],
+  from: string,
 ): Promise<boolean> {
   const { now_us } = input;
   const { modifications, modified_content } = { ...action.decision, ...action.resolution };
@@ -115,7 +139,7 @@ async function passesAgain(
     { modifications, modified_content, human_reviewed: true },
     {
       ...{ rules: state, now_us, submitter: null },
-      ...(countsWithout === undefined ? {} : { counts: countsWithout(action.intent_id) }),
+      ...(countsWithout === undefined ? {} : { counts: countsWithout(from) }),
       stored: storedSources(await state.storedContext(subjectsOf(submission.intent)), now_us),
       for_ancestors: await storedForAncestors(input.facts, now_us, (subject) => state.storedContext([subject])),
     },

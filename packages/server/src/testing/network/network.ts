@@ -7,6 +7,8 @@ export interface Network {
   readonly connection: ConnectionOptions;
   /** Silently stops traffic. New connections work unless `new_ones`. */
   swallow(options?: { readonly new_ones: boolean }): void;
+  /** Ends all connections. New ones work. The server still runs the statements that it got. */
+  cut(): void;
   asked(): number;
   close(): Promise<void>;
 }
@@ -37,6 +39,10 @@ export async function openNetwork(connection: ConnectionOptions, ...others: Conn
     swallow({ new_ones } = { new_ones: false }) {
       for (const end of ends) end.unpipe().pause();
       silent = new_ones;
+    },
+    cut() {
+      for (const end of ends) end.destroy();
+      ends.clear();
     },
     asked: () => asked,
     close() {
