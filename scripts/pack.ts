@@ -1,5 +1,5 @@
 /**
- * Packs what others install, into release/: the program with everything that it serves, the libraries, and checksums.
+ * Makes the packages that others install, in release/: the program with everything that it serves, the libraries, and checksums.
  *
  * npm run pack
  *
@@ -21,7 +21,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** What the program serves or reads beside its bundle, as the image has it. */
+/** Files that the program serves or reads beside its bundle, as the image has it. */
 const program_files = [
   "packages/cli/bin",
   "packages/cli/dist/program",

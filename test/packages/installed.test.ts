@@ -1,4 +1,4 @@
-/** What docs/how-to/install.md says, in an empty folder outside the checkout, with PATH as a shell has it. */
+/** Follows docs/how-to/install.md in an empty folder outside the checkout, with PATH as a shell has it. */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

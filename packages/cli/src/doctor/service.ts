@@ -2,11 +2,11 @@ import { refusalText, serviceAddress, serviceClient } from "../service.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Finding, ok, onOneLine, problem, reasonOf } from "./finding.ts";
 
-const client_settings = ["COUNTERSIGN_URL", "COUNTERSIGN_API_KEY"] as const;
+const clientSettings = ["COUNTERSIGN_URL", "COUNTERSIGN_API_KEY"] as const;
 
 /** Asks the service that client commands talk to. Nothing if no setting names it. */
 export async function checkService(terminal: Pick<Terminal, "env">): Promise<Finding[]> {
-  const set = client_settings.filter((name) => (terminal.env[name] ?? "") !== "");
+  const set = clientSettings.filter((name) => (terminal.env[name] ?? "") !== "");
   if (set.length === 0) return [];
   const names = set.join(" and ");
   try {
