@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
-import { type Network, openNetwork } from "../../src/testing/network/network.ts";
+import { openNetwork } from "../../src/testing/network/network.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
 import { limitedOrganization, payment, shownSpent, spentByAgent } from "../../src/testing/people/limits.ts";
