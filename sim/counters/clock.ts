@@ -15,17 +15,40 @@ export function onSimClock(statement: string): string {
 const function_source =
   "select pg_get_functiondef(oid) as text from pg_proc where proname = $1 order by pronargs desc limit 1";
 
-/**
- * Returns sessions whose commits use the simulated clock. `passage`: of the commit's function, replaced.
- */
+export type Passage = readonly [right: string, wrong: string];
+
+/** A planted fault: passages of one database function, replaced. */
+export interface Misspelling {
+  readonly name: "commit_decisions" | "stale_counts" | "change_counted";
+  readonly passages: readonly Passage[];
+}
+
+/** Returns sessions whose commits use the simulated clock. */
 export async function connectOnSimClock(
   connection: ConnectionOptions,
-  passage?: readonly [string, string],
+  misspelling?: Misspelling,
 ): Promise<ConnectCommit> {
   await createSimClock(connection);
-  const copy = passage === undefined ? "commit_decisions_sim" : "commit_decisions_misspelt";
-  const function_name = await copyFunction(connection, "commit_decisions", copy, passage);
-  return connectCommit(connection, { function_name });
+  const passages = misspelling?.name === "commit_decisions" ? misspelling.passages : [];
+  if (misspelling?.name !== "stale_counts") return connectTo(connection, passages);
+  const stale_counts = await misspeltFunction(connection, misspelling);
+  return connectTo(connection, [["stale_counts(", `${stale_counts}(`]]);
+}
+
+async function connectTo(connection: ConnectionOptions, passages: readonly Passage[]): Promise<ConnectCommit> {
+  const copy = passages.length === 0 ? "commit_decisions_sim" : "commit_decisions_misspelt";
+  await copyFunction(connection, "commit_decisions", copy, passages);
+  return connectCommit(connection, { function_name: copy });
+}
+
+/** Creates a misspelt copy of a database function. Returns its name. */
+export async function misspeltFunction(
+  connection: ConnectionOptions,
+  { name, passages }: Misspelling,
+): Promise<string> {
+  const copy = `${name}_misspelt`;
+  await copyFunction(connection, name, copy, passages);
+  return copy;
 }
 
 async function createSimClock(connection: ConnectionOptions): Promise<void> {
@@ -38,23 +61,22 @@ async function createSimClock(connection: ConnectionOptions): Promise<void> {
   });
 }
 
-/**
- * Creates a copy of a database function that uses the simulated clock, with one passage replaced. Returns its name.
- * Rejects if the passage no longer exists.
- */
+/** Creates a copy of a database function that uses the simulated clock. Rejects if a passage no longer exists. */
 async function copyFunction(
   connection: ConnectionOptions,
   name: string,
   copy: string,
-  [right, wrong]: readonly [string, string] = ["", ""],
-): Promise<string> {
+  passages: readonly Passage[],
+): Promise<void> {
   await asOwner(connection, async (run) => {
     const [found] = await run(function_source, [name]);
-    const source = String(found?.["text"]);
-    if (!source.includes(right)) throw new Error(`${name} no longer contains: ${right}`);
-    await run(onSimClock(source).replace(name, copy).replace(right, wrong));
+    let source = onSimClock(String(found?.["text"])).replace(name, copy);
+    for (const [right, wrong] of passages) {
+      if (!source.includes(right)) throw new Error(`${name} no longer contains: ${right}`);
+      source = source.replaceAll(right, wrong);
+    }
+    await run(source);
   });
-  return copy;
 }
 
 export async function setSimClock(db: Db, now_us: number): Promise<void> {

@@ -11,7 +11,7 @@ import { createDecisionLatencies } from "../../packages/server/src/operations/in
 import type { Runtime } from "../../packages/server/src/operations/runtime.ts";
 import type { Caller } from "../../packages/server/src/operations/shared/caller.ts";
 import { createOrgStates } from "../../packages/server/src/operations/shared/org-state.ts";
-import type { Clock, Db, HttpOut, Log, Query } from "../../packages/server/src/ports.ts";
+import type { Clock, Db, HttpOut, Log, Query, Timers } from "../../packages/server/src/ports.ts";
 import { type ConnectCommit, createCommitWriter } from "../../packages/server/src/store/commit/commit-writer.ts";
 
 export interface PeopleSetting {
@@ -57,6 +57,14 @@ function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db 
   };
 }
 
+/** For the pauses after lost connections. */
+const withoutWaits: Timers = {
+  after(_, run) {
+    const immediate = setImmediate(run);
+    return () => clearImmediate(immediate);
+  },
+};
+
 const wallClock: Clock = { now_us: () => Date.now() * 1000 };
 
 const metrics = {
@@ -97,7 +105,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     ids,
     log,
     // Uses real time, because only calls advance the simulated time and a retry would never end.
-    writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers, ...batches }),
+    writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers: withoutWaits, ...batches }),
     counters: (setting.counters ?? ((counters) => counters))(createNodeCounters(db)),
     orgStates: createOrgStates(setting.db, async (_membrane, policies) => compilePolicySet({ policies, version: 1 })),
     callers: { reload, writeUses: async () => undefined },
