@@ -6,15 +6,14 @@
  * A dry run changes no tracked file or tag. Otherwise the script commits and tags, but never pushes or publishes.
  */
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { writeChecksums } from "./pack.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const release_dir = join(root, "release");
-const published = ["cel", "contract", "sdk", "mcp"] as const;
 
 const usage = `usage: npm run release -- [--version X.Y.Z] [--dry-run]
   --version   the version to release; the version in package.json by default
@@ -44,13 +43,6 @@ export function closeChangelog(changelog: string, version: string, date: string)
   };
 }
 
-export function checksumLines(files: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
-  return files
-    .map(({ name, bytes }) => `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`)
-    .sort((a, b) => a.slice(66).localeCompare(b.slice(66)))
-    .join("");
-}
-
 /** Files outside package.json that name the version. */
 const namingVersion = ["packages/contract/src/version.ts", "README.md", "packages/sdk/README.md"];
 
@@ -78,15 +70,10 @@ function setVersion(from: string, version: string): void {
 }
 
 function makeArtifacts(): string[] {
-  run("npm", ["run", "build"]);
-  rmSync(release_dir, { recursive: true, force: true });
-  mkdirSync(release_dir);
-  const workspaces = published.flatMap((name) => ["-w", `@countersign/${name}`]);
-  run("npm", ["pack", ...workspaces, "--pack-destination", release_dir]);
+  run("npm", ["run", "pack"]);
   const sbom = run("npm", ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev"]);
   writeFileSync(join(release_dir, "countersign.cdx.json"), `${sbom}\n`);
-  const files = readdirSync(release_dir).map((name) => ({ name, bytes: readFileSync(join(release_dir, name)) }));
-  writeFileSync(join(release_dir, "SHA256SUMS"), checksumLines(files));
+  writeChecksums(release_dir);
   return readdirSync(release_dir).sort();
 }
 

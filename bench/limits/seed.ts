@@ -13,19 +13,23 @@ export async function seedKeys(data_dir: string, api_key: string, keys: number):
   ]);
   const { org_id } = found.rows[0];
   await client.query(
-    `insert into counters (org_id, mode, name, key_sha, key, agent_id, version, ends_at)
-     select $1, 'live', 'count.spent', substring(sha256(convert_to(key, 'UTF8')) for 16), key, 'billing-agent', 1, now() + interval '1 hour'
+    `insert into counters (org_id, mode, name, key_sha, key, agent_id, ends_at)
+     select $1, 'live', 'count.spent', substring(sha256(convert_to(key, 'UTF8')) for 16), key, 'billing-agent', now() + interval '1 hour'
      from (select '["seeded-' || n || '"]' as key from generate_series(0, $2::int - 1) n) k`,
     [org_id, keys],
   );
   await client.query(
-    `insert into counter_entries (org_id, mode, name, key_sha, at, intent_id, micros, state, vals, ends_at)
-     select org_id, mode, name, key_sha, now(), 'int_' || substring(key_sha::text from 3), 12500000, 'approve', null, now() + interval '1 hour'
+    `insert into counter_entries (org_id, mode, name, key_sha, seq, at, intent_id, micros, state, vals, ends_at)
+     select org_id, mode, name, key_sha, row_number() over (), now(), 'int_' || substring(key_sha::text from 3), 12500000, 'approve', null, now() + interval '1 hour'
      from counters where org_id = $1 and name = 'count.spent'`,
     [org_id],
   );
-  await client.query("update org_heads set counter_keys = $2 where org_id = $1", [org_id, Math.min(keys, 999_000)]);
-  await client.query("analyze counters");
-  await client.query("analyze counter_entries");
+  await client.query("update org_heads set counter_keys = $2, counter_changes = $3 where org_id = $1", [
+    org_id,
+    Math.min(keys, 999_000),
+    keys,
+  ]);
+  await client.query("vacuum (analyze) counters");
+  await client.query("vacuum (analyze) counter_entries");
   await client.end();
 }

@@ -20,8 +20,8 @@ export interface CountersMemory {
   sent: number;
   /** Decisions that were answered. */
   readonly answered: Set<string>;
-  /** Of the last check, by mode, name and key: the version and the entries. */
-  readonly seen: Map<string, { readonly version: number; readonly entries: readonly string[] }>;
+  /** Of the last check, by mode, name and key: the newest entry and all entries. */
+  readonly seen: Map<string, { readonly newest: string | null; readonly entries: readonly string[] }>;
   /** The database's time when ended entries were deleted last. */
   deleted_us: number;
 }
@@ -34,8 +34,8 @@ export async function checkCounters(db: Db, org_id: string, memory: CountersMemo
   checkDecisions(stored, memory);
   checkEntries(stored, model, memory.deleted_us);
   checkHours(model);
-  checkVersions(stored, memory);
-  demand(stored.counter_keys === stored.versions.size, "the head counts another number of keys than there are");
+  checkNewest(stored, memory);
+  demand(stored.counter_keys === stored.newest.size, "the head counts another number of keys than there are");
 }
 
 export async function checkTrail(db: Db, org_id: string): Promise<void> {
@@ -97,21 +97,18 @@ function checkHours({ entries, exempt }: CountersModel): void {
   }
 }
 
-/** A changed key has a higher version, and a version never names two states of a key. Ended entries may be deleted. */
-function checkVersions({ versions, entries }: StoredCounters, memory: CountersMemory): void {
+/** The newest entry of a key names its state: another state has another one. Ended entries may be deleted. */
+function checkNewest({ newest, entries }: StoredCounters, memory: CountersMemory): void {
   const texts = new Map<string, string[]>();
   for (const { mode, name, key, ...entry } of entries) {
     const place = `${mode} ${name} ${key}`;
     texts.set(place, [...(texts.get(place) ?? []), JSON.stringify(entry)]);
   }
-  for (const [place, version] of versions) {
+  for (const [place, name] of newest) {
     const now = texts.get(place) ?? [];
     const before = memory.seen.get(place);
-    if (before !== undefined) {
-      demand(version >= before.version, "a version fell");
-      const is_same = now.every((entry) => before.entries.includes(entry));
-      demand(version > before.version || is_same, "a key changed without its version");
-    }
-    memory.seen.set(place, { version, entries: now });
+    const is_same = before === undefined || now.every((entry) => before.entries.includes(entry));
+    demand(is_same || name !== before.newest, "a key changed without a new entry");
+    memory.seen.set(place, { newest: name, entries: now });
   }
 }

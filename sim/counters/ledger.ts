@@ -1,4 +1,5 @@
 import type { Db, Query } from "../../packages/server/src/ports.ts";
+import { newest_entry } from "../../packages/server/src/store/counters/counters.ts";
 import { microseconds } from "../../packages/server/src/store/rows/microseconds.ts";
 
 /** One read of a key of a counter by a decision. */
@@ -46,8 +47,8 @@ interface StoredEntry {
 export interface StoredCounters {
   readonly ledger: readonly LedgerRow[];
   readonly entries: readonly StoredEntry[];
-  /** By mode, name and key. */
-  readonly versions: ReadonlyMap<string, number>;
+  /** By mode, name and key: the names of the newest entries. */
+  readonly newest: ReadonlyMap<string, string | null>;
   readonly counter_keys: number;
 }
 
@@ -62,7 +63,7 @@ export function readStored(db: Db, org_id: string): Promise<StoredCounters> {
     return {
       ledger: await readLedger(query, org_id),
       entries: await readEntries(query, org_id),
-      versions: await readVersions(query, org_id),
+      newest: await readNewest(query, org_id),
       counter_keys: Number(head?.counter_keys),
     };
   });
@@ -82,7 +83,8 @@ async function readLedger(query: Query, org_id: string): Promise<LedgerRow[]> {
 async function readEntries(query: Query, org_id: string): Promise<StoredEntry[]> {
   const rows = await query<StoredEntry>(
     `select c.mode, c.name, k.key, c.intent_id, ${microseconds("c.at")} as at_us, c.micros, c.state
-     from counter_entries c left join counters k using (org_id, mode, name, key_sha) where c.org_id = $1`,
+     from counter_entries c left join counters k using (org_id, mode, name, key_sha)
+     where c.org_id = $1 and c.state <> 'released'`,
     [org_id],
   );
   return rows.map((row) => ({
@@ -92,10 +94,13 @@ async function readEntries(query: Query, org_id: string): Promise<StoredEntry[]>
   }));
 }
 
-async function readVersions(query: Query, org_id: string): Promise<Map<string, number>> {
-  const rows = await query<{ place: string; version: number }>(
-    "select mode || ' ' || name || ' ' || key as place, version from counters where org_id = $1",
+async function readNewest(query: Query, org_id: string): Promise<Map<string, string | null>> {
+  const rows = await query<{ place: string; newest: string | null }>(
+    `select k.mode || ' ' || k.name || ' ' || k.key as place, n.name as newest
+     from counters k left join lateral (${newest_entry}
+       where c.org_id = $1 and c.mode = k.mode and c.name = k.name and c.key_sha = k.key_sha order by c.seq desc limit 1) n on true
+     where k.org_id = $1`,
     [org_id],
   );
-  return new Map(rows.map(({ place, version }) => [place, Number(version)]));
+  return new Map(rows.map(({ place, newest }) => [place, newest]));
 }

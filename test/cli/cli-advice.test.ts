@@ -142,7 +142,7 @@ describe("an address where the service is not", () => {
       const said = await refusalOf([...command, "--url", another.url], {}, code);
       await another.stop();
       expect(said).toContain("does not answer like Countersign");
-      expect(said).toContain("give the service's address with --url");
+      expect(said).toContain("give the service's address with --url or COUNTERSIGN_URL");
       expect(said).not.toMatch(/^ {4}at /m);
     }
   });

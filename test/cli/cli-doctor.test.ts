@@ -187,3 +187,20 @@ test("names a pooler in statement mode, and says what to change", async () => {
     /^PROBLEM +database +DATABASE_URL: this pooler gives each statement to another session .*\n +→ name the database itself, or a pooler in transaction mode$/m,
   );
 });
+
+test("with COUNTERSIGN_URL or COUNTERSIGN_API_KEY it asks the service that client commands use", async () => {
+  const { db, connection, settings, adminKey } = await instance();
+  const { url } = await serviceNode({ db, connection, analyze: async () => {} });
+  const client = (env: Readonly<Record<string, string>>) => runCli(["doctor"], { ...settings, ...env });
+  expect((await client({})).stdout).not.toMatch(/ service /);
+  const good = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: adminKey };
+  expect((await client(good)).stdout).toContain(
+    `service         ${url} answers (COUNTERSIGN_URL and COUNTERSIGN_API_KEY)`,
+  );
+  expect((await runCli(["intents", "unknown"], good)).code).toBe(0);
+  const wrong = await client({ ...good, COUNTERSIGN_API_KEY: `${adminKey.slice(0, -2)}xx` });
+  expect(wrong.stdout).toMatch(/^PROBLEM +service +.*\n +→ change COUNTERSIGN_URL and COUNTERSIGN_API_KEY; /m);
+  expect((await client({ COUNTERSIGN_URL: "here" })).stdout).toMatch(
+    /^PROBLEM +service +COUNTERSIGN_URL is not an address: /m,
+  );
+});

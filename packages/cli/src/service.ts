@@ -11,32 +11,52 @@ export const start_hint = "Is the service running there? `npm start` or `counter
 /** Returns the message for an answer from another program. `answer` may be empty. */
 export function strangerText(answer: string): string {
   const said = answer === "" ? "" : ` (${answer})`;
-  return `that address does not answer like Countersign${said}: give the service's address with --url`;
+  return `that address does not answer like Countersign${said}: give the service's address with --url or COUNTERSIGN_URL`;
 }
 
 /** Statuses of proxies whose service is away. */
 const outages: readonly number[] = [502, 503, 504];
 
 export interface ServiceOptions {
-  readonly url: string;
+  /** Undefined: `--url` was not given. */
+  readonly url?: string;
   readonly apiKey?: string;
 }
 
+const default_url = "http://127.0.0.1:8080";
+
 export function urlOption(description = "the service"): Option {
-  return new Option("--url <url>", description).argParser(serviceUrl).default("http://127.0.0.1:8080");
+  return new Option("--url <url>", `${description} (default: COUNTERSIGN_URL, else ${default_url})`).argParser(
+    serviceUrl,
+  );
 }
 
 export function keyOption(key = "API key"): Option {
   return new Option("--api-key <key>", `${key} (default: COUNTERSIGN_API_KEY; none in open mode)`);
 }
 
+const address_hint = `give an address such as ${default_url}, without user, password, ? and #.`;
+
 function serviceUrl(text: string): string {
+  if (!isAddress(text)) throw new InvalidArgumentError(address_hint);
+  return text;
+}
+
+function isAddress(text: string): boolean {
   try {
     createClient({ base_url: text });
+    return true;
   } catch {
-    throw new InvalidArgumentError("give an address such as http://127.0.0.1:8080, without user, password, ? and #.");
+    return false;
   }
-  return text;
+}
+
+/** Returns the address of `--url`, otherwise of COUNTERSIGN_URL, otherwise of a service on this machine. */
+export function serviceAddress({ env }: Pick<Terminal, "env">, { url }: ServiceOptions): string {
+  const set = env["COUNTERSIGN_URL"] ?? "";
+  if (url !== undefined || set === "") return url ?? default_url;
+  if (!isAddress(set)) throw new CommandFailed(`COUNTERSIGN_URL is not an address: ${address_hint}`);
+  return set;
 }
 
 /**
@@ -44,12 +64,16 @@ function serviceUrl(text: string): string {
  * open mode.
  */
 export function serviceClient(
-  { env }: Terminal,
+  { env }: Pick<Terminal, "env">,
   { url, apiKey }: ServiceOptions,
   options: Pick<TransportOptions, "retries_max" | "fetch" | "wait" | "agent_token"> = {},
 ): Client {
   const api_key = apiKey ?? env["COUNTERSIGN_API_KEY"];
-  return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });
+  return createClient({
+    base_url: serviceAddress({ env }, url === undefined ? {} : { url }),
+    ...(api_key === undefined || api_key === "" ? {} : { api_key }),
+    ...options,
+  });
 }
 
 /** Returns the message of a refusal or a missing answer, with a line for each named place. Null for other errors. */

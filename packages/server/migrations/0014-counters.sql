@@ -1,7 +1,6 @@
 -- Counters of policies: what earlier actions add up to, by organization, mode, name and key (decision 0047).
 
--- One key of one counter. `version` rises with each change of its entries, so a commit finds decisions that read older ones. Nodes also
--- read versions that they expect of decisions on their way. `last_id` tells such a version from one that another node's decision made.
+-- A key of a counter that has entries.
 create table counters (
   org_id   text not null,
   mode     text not null,
@@ -9,33 +8,33 @@ create table counters (
   key_sha  bytea not null,                    -- the first 16 bytes of SHA-256 of `key`
   key      text not null,                     -- canonical JSON: an array of values
   agent_id text not null,                     -- of the first action
-  version  bigint not null,
-  last_id  text,                              -- the action whose decision added an entry last
-  ends_at  timestamptz not null,              -- a full hour after its last entry stops counting, so that most updates change no index
+  ends_at  timestamptz not null,              -- the earliest time at which no entry may be left
   primary key (org_id, mode, name, key_sha)
-) with (fillfactor = 70);
+);
 create index counters_by_end on counters (ends_at);
 
--- One action that counts in one key. A released action has no row.
+-- One action that counts in one key, or that counted (`released`). Each change of an entry gives it a new `seq`, so the newest entry of a key
+-- names the state of the key: by its action, or by its number if it was changed. A decision gives the name that it read, and the commit compares.
 create table counter_entries (
   org_id    text not null,
   mode      text not null,
   name      text not null,
   key_sha   bytea not null,
+  seq       bigint not null,                  -- from org_heads.counter_changes
+  changed   boolean not null default false,   -- false: as its decision added it
   at        timestamptz not null,             -- of the decision, or of the approval by people
   intent_id text not null,
   micros    bigint,                           -- millionths; null: no usable amount
-  state     text not null,                    -- approve, approve_modified, pending, failed, failed_modified
+  state     text not null,                    -- approve, approve_modified, pending, failed, failed_modified, released
   vals      json,                             -- hashes of values whose distinct ones are counted, by expression
   ends_at   timestamptz not null,
-  primary key (org_id, mode, name, key_sha, at, intent_id)
+  primary key (org_id, mode, name, key_sha, seq)
 );
 create index counter_entries_of_intent on counter_entries (org_id, intent_id);
 create index counter_entries_by_end on counter_entries using brin (ends_at);
 
--- counter_keys: rows in counters. counter_floor: the highest version of a deleted key. A new key begins above it, so that a version never names
--- two states of a key.
-alter table org_heads add counter_keys bigint not null default 0, add counter_floor bigint not null default 0;
+-- counter_keys: rows in counters. counter_changes: the highest `seq` of an entry.
+alter table org_heads add counter_keys bigint not null default 0, add counter_changes bigint not null default 0;
 
 -- ANALYZE takes small samples of what grows with every action, as for the ledger.
 do $$
@@ -62,31 +61,31 @@ begin
   end loop;
 end $$;
 
--- How one decision reads or changes one key. n: the place of the decision in the call. version, last_id: those that it read. counts: 1: it
--- adds an entry. 0: it only read the key.
+-- How one decision reads or changes one key. n: the place of the decision in the call. follows: the place of the decision of this call that
+-- added to the key last, and that this one has read. 0: none. -1: there is one that this decision has not read. last_id: with 0, the name of the
+-- newest entry that the decision read. state: null: it only read the key.
 create type commit_count as (
-  n bigint, name text, key_sha bytea, key text, version bigint, last_id text, counts bigint, intent_id text, agent_id text, at timestamptz,
+  n bigint, follows bigint, name text, key_sha bytea, key text, last_id text, intent_id text, agent_id text, at timestamptz,
   micros bigint, state text, vals json, ends_at timestamptz);
 
--- Returns the places of the decisions that read a version of a key which is no longer, or never was, the newest one. A decision may read
--- what an earlier decision of the same call adds.
-create function stale_counts(this_org text, this_mode text, floor bigint, counts commit_count[], refused bigint[])
+-- Returns the places of the decisions that read an older state of a key, or that follow a decision that is not stored.
+create function stale_counts(this_org text, this_mode text, counts commit_count[], refused bigint[])
 returns bigint[] language plpgsql as $$
 declare
-  stale bigint[] := '{}';
+  stale bigint[];
   found bigint[];
 begin
+  select array_agg(distinct c.n) into stale
+    from unnest(counts) c
+    left join lateral (
+      select case when e.changed then e.seq::text else e.intent_id end as name from counter_entries e
+      where c.follows = 0 and e.org_id = this_org and e.mode = this_mode and e.name = c.name and e.key_sha = c.key_sha
+      order by e.seq desc limit 1) newest on true
+    where c.n <> all (refused) and (c.follows < 0 or c.follows = any (refused) or c.follows = 0 and c.last_id is distinct from newest.name);
+  if stale is null then return '{}'; end if;
   loop
-    select array_agg(distinct each.n) into found from (
-      select c.n, c.version, c.last_id, coalesce(k.version, floor) + coalesce(sum(c.counts) over earlier, 0) as actual,
-        coalesce(substr(max(case when c.counts > 0 then lpad(c.n::text, 9, '0') || c.intent_id end) over earlier, 10), k.last_id) as actual_id
-      from unnest(counts) c left join lateral (
-        -- The limit makes the planner look each key up by the whole index, also while the statistics know no rows.
-        select k.version, k.last_id from counters k
-        where k.org_id = this_org and k.mode = this_mode and k.name = c.name and k.key_sha = c.key_sha limit 1) k on true
-      where c.n <> all (refused) and c.n <> all (stale)
-      window earlier as (partition by c.name, c.key_sha order by c.n rows between unbounded preceding and 1 preceding)) each
-    where each.version <> each.actual or each.last_id is distinct from each.actual_id;
+    select array_agg(distinct c.n) into found from unnest(counts) c
+      where c.n <> all (refused) and c.n <> all (stale) and c.follows = any (stale);
     if found is null then return stale; end if;
     stale := stale || found;
   end loop;
@@ -180,7 +179,7 @@ begin
   end if;
 
   if cardinality(counts) > 0 then
-    foreach stored in array stale_counts(this_org, this_mode, head.counter_floor, counts, refused) loop
+    foreach stored in array stale_counts(this_org, this_mode, counts, refused) loop
       refusal := row(stored, 'counted', null, null, null, null, null, null, null, null, null);
       refused := refused || stored;
       return next refusal;
@@ -201,7 +200,7 @@ begin
 
   -- A decision that rests on one which the quota refused is decided again.
   if cardinality(counts) > 0 and this_mode = 'live' and head.usage_used + size > head.hard_limit then
-    foreach stored in array stale_counts(this_org, this_mode, head.counter_floor, counts, refused) loop
+    foreach stored in array stale_counts(this_org, this_mode, counts, refused) loop
       refusal := row(stored, 'counted', null, null, null, null, null, null, null, null, null);
       refused := refused || stored;
       return next refusal;
@@ -257,22 +256,19 @@ begin
   end if;
 
   if cardinality(counts) > 0 then
-    insert into counter_entries (org_id, mode, name, key_sha, at, intent_id, micros, state, vals, ends_at)
-      select this_org, this_mode, c.name, c.key_sha, c.at, c.intent_id, c.micros, c.state, c.vals, c.ends_at
-      from unnest(counts) c where c.counts > 0 and c.n <> all (refused);
-    with written as (
-      insert into counters as k (org_id, mode, name, key_sha, key, agent_id, version, last_id, ends_at)
-        select this_org, this_mode, c.name, c.key_sha, min(c.key), min(c.agent_id), head.counter_floor + count(*),
-          (array_agg(c.intent_id order by c.n desc))[1], date_trunc('hour', max(c.ends_at)) + interval '1 hour'
-        from unnest(counts) c where c.counts > 0 and c.n <> all (refused)
-        group by c.name, c.key_sha order by c.name, c.key_sha
-      on conflict (org_id, mode, name, key_sha) do update
-        set version = k.version + excluded.version - head.counter_floor, last_id = excluded.last_id, ends_at = greatest(k.ends_at, excluded.ends_at)
-      returning xmax = 0 as is_new)
-    select count(*) into new_keys from written where is_new;
+    insert into counter_entries (org_id, mode, name, key_sha, seq, at, intent_id, micros, state, vals, ends_at)
+      select this_org, this_mode, c.name, c.key_sha, head.counter_changes + c.ordinality, c.at, c.intent_id, c.micros, c.state, c.vals, c.ends_at
+      from unnest(counts) with ordinality c where c.state is not null and c.n <> all (refused);
+    insert into counters (org_id, mode, name, key_sha, key, agent_id, ends_at)
+      select this_org, this_mode, c.name, c.key_sha, c.key, c.agent_id, c.ends_at
+      from unnest(counts) c where c.last_id is null and c.state is not null and c.n <> all (refused)
+      order by c.name, c.key_sha
+    on conflict (org_id, mode, name, key_sha) do nothing;
+    get diagnostics new_keys = row_count;
   end if;
 
   update org_heads h set audit_seq = new_seq, audit_root = new_root, entries = h.entries + stored, counter_keys = h.counter_keys + new_keys,
+      counter_changes = h.counter_changes + cardinality(counts),
       usage_used = h.usage_used + case when this_mode = 'live' then stored else 0 end
     where h.org_id = this_org and h.audit_seq = head.audit_seq;
 end $$;
@@ -286,48 +282,37 @@ returns setof refused_decision language sql as $$
     '{}'::commit_count[], keyed, again);
 $$;
 
--- Changes what became of a counted action: another state and time, or null to release it. Raises the versions of its keys. The caller holds
--- the lock of the organization's head.
-create function change_counted(this_org text, this_intent text, to_state text, to_at timestamptz) returns void language plpgsql as $$
-declare
-  e record;
-begin
-  perform set_config('app.org', this_org, true);
-  if to_state in ('failed', 'executed') and not exists (select from counter_entries where org_id = this_org and intent_id = this_intent
-    and state = any (case to_state when 'failed' then array['approve', 'approve_modified'] else array['failed', 'failed_modified'] end))
-  then return; end if;
-  for e in select * from counter_entries c where c.org_id = this_org and c.intent_id = this_intent order by c.name, c.key_sha loop
-    update counters k set version = k.version + 1,
-        ends_at = case when to_at is null then k.ends_at else greatest(k.ends_at, to_at + (e.ends_at - e.at) + interval '31 days') end
-      where k.org_id = this_org and k.mode = e.mode and k.name = e.name and k.key_sha = e.key_sha;
-  end loop;
-  -- A trusted report that an approved action failed, or that it was carried out after all.
-  if to_state in ('failed', 'executed') then
-    update counter_entries set state = case
-        when to_state = 'failed' then case state when 'approve' then 'failed' when 'approve_modified' then 'failed_modified' else state end
-        else case state when 'failed' then 'approve' when 'failed_modified' then 'approve_modified' else state end end
-      where org_id = this_org and intent_id = this_intent;
-  elsif to_state is null then
-    delete from counter_entries where org_id = this_org and intent_id = this_intent;
-  else
-    update counter_entries c set state = to_state, at = coalesce(to_at, c.at),
-        ends_at = case when to_at is null then c.ends_at else to_at + (c.ends_at - c.at) + interval '31 days' end
-      where c.org_id = this_org and c.intent_id = this_intent;
-  end if;
-end $$;
+-- What an entry becomes. Null: it stays. A null to_state releases it. `failed` and `executed` are trusted reports about an approved action.
+create function counted_after(from_state text, to_state text) returns text language sql immutable as $$
+  select case coalesce(to_state, 'released')
+    when 'failed' then case from_state when 'approve' then 'failed' when 'approve_modified' then 'failed_modified' end
+    when 'executed' then case from_state when 'failed' then 'approve' when 'failed_modified' then 'approve_modified' end
+    else coalesce(to_state, 'released') end;
+$$;
 
--- Gives the entries of one action to another one, which carries it out in its place. It counts, also if the first action was reported as
--- skipped.
-create function move_counted(this_org text, from_intent text, to_intent text) returns void language plpgsql as $$
+-- Changes what became of a counted action, or gives its entries to another one that carries it out in its place. to_at: null: the entries keep
+-- their times. The caller holds the lock of the organization's head.
+create function change_counted(this_org text, this_intent text, to_state text, to_at timestamptz, to_intent text)
+returns void language plpgsql as $$
 declare
+  number bigint;
   e record;
 begin
   perform set_config('app.org', this_org, true);
-  for e in select * from counter_entries c where c.org_id = this_org and c.intent_id = from_intent order by c.name, c.key_sha loop
-    update counters k set version = k.version + 1
-      where k.org_id = this_org and k.mode = e.mode and k.name = e.name and k.key_sha = e.key_sha;
+  select h.counter_changes into number from org_heads h where h.org_id = this_org order by h.audit_seq desc limit 1;
+  for e in
+    select c.mode, c.name, c.key_sha, c.seq, counted_after(c.state, to_state) as state from counter_entries c
+    where c.org_id = this_org and c.intent_id = this_intent and c.state <> 'released' order by c.seq
+  loop
+    if e.state is not null or to_intent <> this_intent then
+      number := number + 1;
+      -- A calendar window may be up to 31 days longer than the one before.
+      update counter_entries c set seq = number, changed = true, intent_id = to_intent, state = coalesce(e.state, c.state), at = coalesce(to_at, c.at),
+          ends_at = case when to_at is null then c.ends_at else to_at + (c.ends_at - c.at) + interval '31 days' end
+        where c.org_id = this_org and c.mode = e.mode and c.name = e.name and c.key_sha = e.key_sha and c.seq = e.seq;
+    end if;
   end loop;
-  update counter_entries set intent_id = to_intent,
-      state = case state when 'failed' then 'approve' when 'failed_modified' then 'approve_modified' else state end
-    where org_id = this_org and intent_id = from_intent;
+  update org_heads h set counter_changes = number
+    where h.org_id = this_org and h.audit_seq = (select max(o.audit_seq) from org_heads o where o.org_id = this_org)
+      and h.counter_changes <> number;
 end $$;

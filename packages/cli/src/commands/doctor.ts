@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import { isStartRefused } from "../command-failed.ts";
 import { type Finding, note, ok, problem } from "../doctor/finding.ts";
 import { checkDataDir, checkDisk, checkNode, checkPort } from "../doctor/machine.ts";
+import { checkService } from "../doctor/service.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const help = `
 Checks Node, settings, data directory, disk, database, schema, clock, secrets, keys, policies, Redis and port; changes nothing. An embedded database
-that is not running is started for the check. Exit code: 1 when there is a problem, else 0.
+that is not running is started for the check. With COUNTERSIGN_URL or COUNTERSIGN_API_KEY, it also asks the service there. Exit code: 1 when there is a problem, else 0.
 
 Examples:
   $ countersign doctor
@@ -50,6 +51,7 @@ async function examine(terminal: Terminal): Promise<Finding[]> {
     ...(await checkDatabase(config, terminal.stderr)),
     ...(await checkRedis(config)),
     await checkPort(config),
+    ...(await checkService(terminal)),
   ];
 }
 

@@ -11,7 +11,7 @@ import { startProgress } from "../replay/progress.ts";
 import { checkRecording, type RecordedCall, readRecording } from "../replay/recording.ts";
 import { type ReplayResult, replay } from "../replay/replay.ts";
 import { summaryText } from "../replay/summary.ts";
-import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
+import { keyOption, type ServiceOptions, serviceAddress, serviceClient, urlOption } from "../service.ts";
 import type { Terminal } from "../terminal.ts";
 import { wholeFrom } from "../whole-number.ts";
 
@@ -116,7 +116,7 @@ async function replayFile(terminal: Terminal, file: string, options: ReplayOptio
   const elapsed_ms = performance.now() - from_ms;
   const about = {
     file: basename(file),
-    url: options.url,
+    url: serviceAddress(terminal, options),
     batch: options.batch,
     skipped: done.size,
     elapsed_ms,

@@ -6,7 +6,15 @@ import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected 
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { onInterrupt } from "../interrupt.ts";
-import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
+import {
+  keyOption,
+  refusalText,
+  type ServiceOptions,
+  serviceAddress,
+  serviceClient,
+  strangerText,
+  urlOption,
+} from "../service.ts";
 import type { Terminal } from "../terminal.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
@@ -94,7 +102,7 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
       unregister = () => deleted(client, webhook.id);
       // The secret is masked if the first answer was lost and the client repeated the request.
       secret = webhook.secret === secret_mask ? (await client.rotateWebhookSecret(webhook.id)).secret : webhook.secret;
-      terminal.printError(`registered ${webhook.id} with ${options.url}`);
+      terminal.printError(`registered ${webhook.id} with ${serviceAddress(terminal, options)}`);
     }
     const ended = new Promise<void>((resolve) => {
       onInterrupt(terminal, resolve);

@@ -241,7 +241,7 @@ describe("settings", () => {
   });
 
   test("a misspelt COUNTERSIGN_ variable is reported, but not one that the client reads", () => {
-    const clients = { COUNTERSIGN_API_KEY: "k", COUNTERSIGN_WEBHOOK_SECRET: "s" };
+    const clients = { COUNTERSIGN_URL: "u", COUNTERSIGN_API_KEY: "k", COUNTERSIGN_WEBHOOK_SECRET: "s" };
     expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x", ...clients }).unknown_settings).toEqual([
       "COUNTERSIGN_SIGNUPS",
     ]);

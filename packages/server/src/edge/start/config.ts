@@ -43,7 +43,7 @@ export interface Config {
 }
 
 /** Not settings, but often set where the service starts. */
-const clientVariables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
+const clientVariables = ["COUNTERSIGN_URL", "COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 /**
- * Keeps the sums of earlier actions in the memory of this node. The commit verifies the versions of the keys that a decision read, so an old
- * memory costs a second decision and never a wrong one.
+ * Keeps the sums of earlier actions in the memory of this node. The commit compares the newest entries of the keys that a decision read, so an
+ * old memory costs a second decision and never a wrong one.
  */
 import { setImmediate } from "node:timers/promises";
 import {
@@ -33,9 +33,7 @@ const weighed_every = 64;
 const organizations_max = 2_000;
 
 interface Known {
-  /** The version after all reservations of this node that are on their way. */
-  version: number;
-  /** The action that made this version, or added an entry last. */
+  /** Names the newest entry, after all reservations of this node that are on their way. Null: there is none. */
   last_id: string | null;
   readonly history: CounterHistory;
   /** Entries before this time are not loaded. */
@@ -47,9 +45,6 @@ interface Known {
   readonly drained: (() => void)[];
 }
 
-/** Names one state of a key, also one that is expected of decisions on their way. */
-type Version = Pick<Known, "version" | "last_id">;
-
 interface Gathered {
   readonly wanted: Map<string, WantedCounter>;
   readonly done: Promise<void>;
@@ -60,7 +55,7 @@ export interface DecisionCounts {
   readonly source: CountSource;
   /** Returns the source without the entries of an action whose place this one takes. */
   without(intent_id: string): CountSource;
-  /** Returns the rows of the commit: every key that was read, with the version read, and the entries that the decision adds. */
+  /** Returns the rows of the commit: every key that was read, with its newest entry, and the entries that the decision adds. */
   rowsFor(reads: readonly CountRead[], adds: readonly CountedAction[]): CountRow[];
 }
 
@@ -88,8 +83,9 @@ class CounterMemory implements NodeCounters {
   });
   /** Forgotten keys with decisions on their way. */
   readonly #draining = new Map<string, Set<Known>>();
-  /** Keys that decisions of this turn of the event loop wait for. One statement reads them. */
+  /** Keys that decisions of this turn of the event loop, or of the time of a read, wait for. One statement reads them. */
   readonly #gathering = new Map<string, Gathered>();
+  readonly #loads = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
   readonly #turns = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
 
   constructor(db: Db) {
@@ -97,7 +93,7 @@ class CounterMemory implements NodeCounters {
   }
 
   begin(org_id: string, mode: string, now_us: number): DecisionCounts {
-    const versions = new Map<string, Version>();
+    const newest = new Map<string, string | null>();
     const known = (track: PlacedTrack, key: string): Known | undefined =>
       this.#known.get(placeOf(org_id, mode, track.name, key));
     const sourceFor = (except: string | null): CountSource => ({
@@ -106,7 +102,7 @@ class CounterMemory implements NodeCounters {
         const since_us = windowStartUs(track.window, now_us);
         if (found === undefined || since_us < found.since_us) return undefined;
         if (found.history.dropBefore(since_us)) found.since_us = since_us;
-        versions.set(countPlace(track.name, key), { version: found.version, last_id: found.last_id });
+        newest.set(countPlace(track.name, key), found.last_id);
         const reading = found.history.read(track, now_us, own, except);
         return found.full ? { ...reading, full: true } : reading;
       },
@@ -120,7 +116,7 @@ class CounterMemory implements NodeCounters {
     return {
       source: sourceFor(null),
       without: sourceFor,
-      rowsFor: (reads, adds) => rowsFor(versions, reads, adds),
+      rowsFor: (reads, adds) => rowsFor(newest, reads, adds),
     };
   }
 
@@ -129,9 +125,10 @@ class CounterMemory implements NodeCounters {
     let gathered = this.#gathering.get(place);
     if (gathered === undefined) {
       const wanted = new Map<string, WantedCounter>();
-      const done = setImmediate().then(() => {
+      const done = this.#loads.memo(place)(async () => {
+        await setImmediate();
         this.#gathering.delete(place);
-        return this.#load(org_id, mode, wanted);
+        await this.#load(org_id, mode, wanted);
       });
       gathered = { wanted, done };
       this.#gathering.set(place, gathered);
@@ -148,13 +145,13 @@ class CounterMemory implements NodeCounters {
     const keys = [...wanted.values()];
     const stored = await readAgain(this.#db, org_id, (query) => readCounters(query, org_id, mode, keys));
     [...wanted].forEach(([place, { since_us }], at) => {
-      const { version, last_id, entries, full } = stored[at] as StoredCounter;
+      const { last_id, entries, full } = stored[at] as StoredCounter;
       // Another decision loaded the key meanwhile, and may have changed it.
       const present = this.#known.get(place);
       if (present !== undefined && present.since_us <= since_us) return;
       if (present !== undefined) this.#drop(place, present);
       const history = new CounterHistory(entries);
-      this.#known.set(place, { version, last_id, history, since_us, full, in_flight: 0, drained: [] });
+      this.#known.set(place, { last_id, history, since_us, full, in_flight: 0, drained: [] });
     });
   }
 
@@ -172,7 +169,6 @@ class CounterMemory implements NodeCounters {
       if (found === undefined) return [];
       found.in_flight += 1;
       if (added !== null) {
-        found.version += 1;
         found.last_id = entry.intent_id;
         found.history.add(entryOf(entry, at_us, added));
         // The memory of a node is bounded by the entries that it keeps.
@@ -244,22 +240,22 @@ function entryOf(
 }
 
 function rowsFor(
-  versions: ReadonlyMap<string, Version>,
+  newest: ReadonlyMap<string, string | null>,
   reads: readonly CountRead[],
   adds: readonly CountedAction[],
 ): CountRow[] {
   const added = new Map(adds.map((each) => [countPlace(each.name, each.key), each]));
   return reads.map(({ track, key, reading }) => {
     const place = countPlace(track.name, key);
-    const version = versions.get(place);
-    if (version === undefined) throw new Error(`${track.name} was read without a version`);
+    const last_id = newest.get(place);
+    if (last_id === undefined) throw new Error(`${track.name} was read without its newest entry`);
     // A key that has no room gets no entry. Its action is held.
     const action = reading.full === true ? undefined : added.get(place);
     return {
       name: track.name,
       key,
       key_sha: keySha(key),
-      ...version,
+      last_id,
       entry: action === undefined ? null : rowEntry(action),
     };
   });

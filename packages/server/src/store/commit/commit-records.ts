@@ -19,10 +19,19 @@ export interface EncodedRows {
   readonly row: Buffer;
   readonly escalation: Buffer | null;
   readonly events: readonly Buffer[];
-  readonly counts: readonly Buffer[];
+  readonly counts: readonly EncodedCount[];
   readonly keyed: boolean;
   readonly terms: CommitTerms;
   readonly size: number;
+}
+
+interface EncodedCount {
+  readonly record: Buffer;
+  /** Counter and key. */
+  readonly place: string;
+  readonly last_id: string | null;
+  /** The action that adds an entry. Null: the decision only read the key. */
+  readonly adds: string | null;
 }
 
 /** Assumptions that the call compares with the head. Row sets with equal terms share one call. */
@@ -59,8 +68,8 @@ const rowTypes: Types = [
 ] as Types;
 const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
 const countTypes: Types = [
-  ...["bigint", "text", "bytea", "text", "bigint", "text", "bigint", "text", "text", "timestamptz", "bigint"],
-  ...["text", "json", "timestamptz"],
+  ...["bigint", "bigint", "text", "bytea", "text", "text", "text", "text", "timestamptz", "bigint", "text", "json"],
+  "timestamptz",
 ] as Types;
 const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
@@ -96,9 +105,9 @@ export function encode(rows: DecisionRows): EncodedRows {
   const escalation = review === null ? null : escalationRecord(review);
   const events = rows.events.map(eventRecord);
   let size = row.length + (escalation?.length ?? 0);
-  const counts = rows.counts.map((each) => countRecord(entry, each));
+  const counts = rows.counts.map((each) => encodedCount(entry, each));
   for (const each of events) size += each.length;
-  for (const each of counts) size += each.length;
+  for (const each of counts) size += each.record.length;
   const keyed = once !== null || entry.override_id !== null;
   return { row, escalation, events, counts, keyed, terms, size };
 }
@@ -113,15 +122,18 @@ function escalationRecord(row: EscalationRow): Buffer {
   return record(escalationTypes, [place_to_come, escalation_id, mode, status, expires_at, row.record, row.demands]);
 }
 
-function countRecord(
-  { intent_id, agent_id, at, verdict }: DecisionRows["entry"],
-  { name, key, key_sha, version, last_id, entry }: CountRow,
-): Buffer {
-  const head = [place_to_come, name, key_sha, key, version, last_id];
-  if (entry === null) return record(countTypes, [...head, 0, null, null, null, null, null, null, null]);
-  const { micros, vals, ends_at } = entry;
+function encodedCount(decision: DecisionRows["entry"], count: CountRow): EncodedCount {
+  const { name, key, key_sha, last_id, entry } = count;
+  const head = [place_to_come, place_to_come, name, key_sha, key, last_id];
+  const place = `${name} ${key_sha}`;
+  if (entry === null) {
+    const record_ = record(countTypes, [...head, null, null, null, null, null, null, null]);
+    return { record: record_, place, last_id, adds: null };
+  }
+  const { intent_id, agent_id, at, verdict } = decision;
   const state = verdict === "escalate" ? "pending" : verdict;
-  return record(countTypes, [...head, 1, intent_id, agent_id, at, micros, state, vals, ends_at]);
+  const tail = [intent_id, agent_id, at, entry.micros, state, entry.vals, entry.ends_at];
+  return { record: record(countTypes, [...head, ...tail]), place, last_id, adds: intent_id };
 }
 
 function eventRecord(row: EventRow): Buffer {
@@ -182,12 +194,13 @@ function callOf(batch: readonly EncodedRows[], places: readonly number[], again:
   const escalations: Buffer[] = [];
   const events: Buffer[] = [];
   const counts: Buffer[] = [];
+  const adders = new Map<string, Adder>();
   let keyed = false;
   for (const place of places) {
     const each = batch[place] as EncodedRows;
     const line = rows.push(each.row);
     for (const record of each.events) events.push(placed(record, line));
-    for (const record of each.counts) counts.push(placed(record, line));
+    for (const count of each.counts) counts.push(follows(placed(count.record, line), count, line, adders));
     if (each.escalation !== null) escalations.push(placed(each.escalation, line));
     keyed ||= each.keyed;
   }
@@ -195,9 +208,33 @@ function callOf(batch: readonly EncodedRows[], places: readonly number[], again:
   return { terms, places, rows, escalations, events, counts, keyed, again };
 }
 
+/** Where the first two fields of a record have their values, if they are integers. */
+const first_value_at = 16;
+const second_value_at = 32;
+
 /** Writes the row set's position (from 1) into the first field. */
 function placed(record: Buffer, place: number): Buffer {
-  writeInt64(record, place, 16);
+  writeInt64(record, place, first_value_at);
+  return record;
+}
+
+/** A decision of the same call that added to a key last. */
+interface Adder {
+  readonly line: number;
+  readonly intent_id: string;
+}
+
+/** Writes into the second field which decision of the call the row follows: 0: none, -1: one that it has not read. */
+function follows(
+  record: Buffer,
+  { place, last_id, adds }: EncodedCount,
+  line: number,
+  adders: Map<string, Adder>,
+): Buffer {
+  const adder = adders.get(place);
+  const is_read = adder !== undefined && adder.intent_id === last_id;
+  writeInt64(record, adder === undefined ? 0 : is_read ? adder.line : -1, second_value_at);
+  if (adds !== null) adders.set(place, { line, intent_id: adds });
   return record;
 }
 

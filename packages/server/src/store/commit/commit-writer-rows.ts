@@ -85,9 +85,7 @@ export interface CountRow {
   readonly key: string;
   /** 32 hex digits. */
   readonly key_sha: string;
-  /** The version of the key that the decision read, or expects after decisions of this node that are on their way. */
-  readonly version: number;
-  /** The action whose decision made this version, or added an entry last. Null: no decision has added one. */
+  /** Names the newest entry that the decision read, or expects of decisions of this node that are on their way. Null: none. */
   readonly last_id: string | null;
   /** The entry that the decision adds. Null: it only read. */
   readonly entry: {
@@ -118,6 +116,7 @@ export interface DecisionRows {
  * - `stale`: decide again under these epochs.
  * - `duplicate`: the idempotency key is taken; replay or refuse.
  * - `override_spent`: the override is spent, revoked or expired; decide again without it.
+ * - `counted`: a key of a counter has changed since the decision read it; read it and decide again.
  * - `quota_exceeded`: the month's live decisions are used up.
  */
 export type CommitOutcome =

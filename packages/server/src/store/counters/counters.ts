@@ -18,9 +18,7 @@ export interface WantedCounter {
 }
 
 export interface StoredCounter {
-  /** Of a key that does not exist: the version above which it will begin. */
-  readonly version: number;
-  /** The action whose decision added an entry last. */
+  /** Names the newest entry, as `stale_counts` does. Null: the key has none. */
   readonly last_id: string | null;
   readonly entries: readonly CounterEntry[];
   /** The key does not exist, and the organization has as many keys as it may. Or the key has too many entries to be read. */
@@ -32,9 +30,12 @@ export function keySha(key: string): string {
   return sha256Hex(key).slice(0, 32);
 }
 
+/** Names the newest entry of a key. */
+export const newest_entry =
+  "select case when c.changed then c.seq::text else c.intent_id end as name from counter_entries c";
+
 interface Row {
   readonly place: number;
-  readonly version: number;
   readonly last_id: string | null;
   readonly is_new: boolean;
   readonly counter_keys: number;
@@ -55,16 +56,18 @@ export async function readCounters(
 ): Promise<StoredCounter[]> {
   const { entries_max, keys_max } = limitsOfCounters;
   const rows = await query<Row>(
-    `select w.place, coalesce(k.version, h.counter_floor) as version, k.last_id, k.version is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.state, e.vals
+    `select w.place, n.name as last_id, k.found is null as is_new, h.counter_keys, e.intent_id, ${microseconds("e.at")} as at_us, e.micros, e.state, e.vals
      from unnest($3::text[], $4::bytea[], $5::timestamptz[]) with ordinality w (name, key_sha, since, place)
-     cross join lateral (select counter_keys, counter_floor from org_heads where org_id = $1 order by audit_seq desc limit 1) h
+     cross join lateral (select counter_keys from org_heads where org_id = $1 order by audit_seq desc limit 1) h
      left join lateral (
-       select version, last_id, key_sha from counters c
+       select true as found from counters c
        where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = w.key_sha limit 1) k on true
+     left join lateral (${newest_entry}
+       where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = w.key_sha order by c.seq desc limit 1) n on true
      left join lateral (
-       select * from counter_entries c where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = k.key_sha
-         and c.at >= w.since and c.intent_id is distinct from $6::text
-       order by c.at desc limit ${entries_max + 1}) e on true
+       select * from counter_entries c where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = w.key_sha
+         and c.at >= w.since and c.state <> 'released' and c.intent_id is distinct from $6::text
+       order by c.seq desc limit ${entries_max + 1}) e on true
      order by w.place, e.at`,
     [
       org_id,
@@ -86,7 +89,6 @@ export async function readCounters(
     const own = byPlace.get(at + 1) ?? [];
     const [first] = own;
     if (first === undefined) throw new Error("a counter was not read");
-    const version = Number(first.version);
     const entries = own.flatMap(({ intent_id, at_us, micros, state, vals }) =>
       intent_id === null
         ? []
@@ -101,13 +103,13 @@ export async function readCounters(
           ],
     );
     const has_no_room = first.is_new && Number(first.counter_keys) >= keys_max;
-    return { version, last_id: first.last_id, entries, full: has_no_room || entries.length > entries_max };
+    return { last_id: first.last_id, entries, full: has_no_room || entries.length > entries_max };
   });
 }
 
 /**
- * Changes what became of a counted action. `failed` and `executed` are trusted reports about an approved action. `at`: RFC 3339; null: its entries keep their times. A null state
- * releases it.
+ * Changes what became of a counted action. `failed` and `executed` are trusted reports about an approved action. `at`: RFC 3339; null: its
+ * entries keep their times. A null state releases it.
  */
 export async function changeCounted(
   query: Query,
@@ -116,16 +118,16 @@ export async function changeCounted(
   state: EntryState | "executed" | null,
   at: string | null,
 ): Promise<void> {
-  await query("select change_counted($1, $2, $3, $4::timestamptz)", [org_id, intent_id, state, at]);
+  await query("select change_counted($1, $2, $3, $4::timestamptz, $2)", [org_id, intent_id, state, at]);
 }
 
 /**
- * Gives the entries of the action that holds the approval of a review to the action that uses the approval. Call it
- * before the approval gets its new holder.
+ * Gives the entries of the action that holds the approval of a review to the action that uses the approval. It counts, also if the first
+ * action was reported as skipped. Call it before the approval gets its new holder.
  */
 export async function moveCounted(query: Query, org_id: string, escalation_id: string, to: string): Promise<void> {
   await query(
-    `select move_counted($1, coalesce(e.approval_holder, e.intent_id), $3) from escalations e
+    `select change_counted($1, coalesce(e.approval_holder, e.intent_id), 'executed', null, $3) from escalations e
      where e.org_id = $1 and e.escalation_id = $2 and coalesce(e.approval_holder, e.intent_id) <> $3`,
     [org_id, escalation_id, to],
   );
@@ -150,19 +152,21 @@ export async function replaceCounted(
   );
   await query(
     `with given as (
-       select * from json_to_recordset($6::json) as g (name text, key text, key_sha text, micros bigint, vals json, ends_at timestamptz)),
-     newest as (select counter_floor from org_heads where org_id = $1 order by audit_seq desc limit 1),
+       select row_number() over () as place, g.*
+       from json_to_recordset($6::json) as g (name text, key text, key_sha text, micros bigint, vals json, ends_at timestamptz)),
+     newest as (select counter_changes from org_heads where org_id = $1 order by audit_seq desc limit 1),
      entries as (
-       insert into counter_entries (org_id, mode, name, key_sha, at, intent_id, micros, state, vals, ends_at)
-       select $1, $2, name, decode(key_sha, 'hex'), $5::timestamptz, $3, micros, $7, vals, ends_at from given),
+       insert into counter_entries (org_id, mode, name, key_sha, seq, changed, at, intent_id, micros, state, vals, ends_at)
+       select $1, $2, name, decode(key_sha, 'hex'), counter_changes + place, true, $5::timestamptz, $3, micros, $7, vals, ends_at
+       from given cross join newest),
      keys as (
-       insert into counters as k (org_id, mode, name, key_sha, key, agent_id, version, ends_at)
-       select $1, $2, g.name, decode(g.key_sha, 'hex'), g.key, $4, h.counter_floor + 1, g.ends_at from given g cross join newest h
-       order by g.name, g.key_sha
-       on conflict (org_id, mode, name, key_sha) do update
-         set version = k.version + 1, ends_at = greatest(k.ends_at, excluded.ends_at)
-       returning xmax = 0 as is_new)
-     update org_heads h set counter_keys = counter_keys + (select count(*) from keys where is_new)
+       insert into counters (org_id, mode, name, key_sha, key, agent_id, ends_at)
+       select $1, $2, name, decode(key_sha, 'hex'), key, $4, ends_at from given
+       order by name, key_sha
+       on conflict (org_id, mode, name, key_sha) do nothing
+       returning true)
+     update org_heads h
+     set counter_keys = counter_keys + (select count(*) from keys), counter_changes = counter_changes + (select count(*) from given)
      where h.org_id = $1 and h.audit_seq = (select max(audit_seq) from org_heads where org_id = $1)`,
     [org_id, mode, intent_id, agent_id, at, given, state],
   );

@@ -23,7 +23,7 @@ export async function deleteEndedEntries(query: Query, rows: number): Promise<nu
   return count;
 }
 
-/** Returns organizations with keys without entries that count. System scope. */
+/** Returns organizations with keys that may have no entries. System scope. */
 export async function organizationsWithEndedKeys(query: Query, rows: number): Promise<readonly string[]> {
   const ended = await query<{ org_id: string }>(
     "select distinct org_id from (select org_id from counters where ends_at <= now() - interval '1 hour' limit $1::integer) k",
@@ -32,17 +32,22 @@ export async function organizationsWithEndedKeys(query: Query, rows: number): Pr
   return ended.map(({ org_id }) => org_id);
 }
 
-/** Deletes up to `rows` keys without entries that count. The caller holds the lock of the organization's head. */
+/** Deletes up to `rows` keys without entries. The caller holds the lock of the organization's head. */
 export async function deleteEndedKeys(query: Query, org_id: string, rows: number): Promise<number> {
   const [deleted] = await query<{ keys: number }>(
     `with ended as (
-       select mode, name, key_sha from counters where org_id = $1 and ends_at <= now() - interval '1 hour' limit $2::integer),
+       select k.mode, k.name, k.key_sha, (
+         select max(e.ends_at) from counter_entries e
+         where e.org_id = $1 and e.mode = k.mode and e.name = k.name and e.key_sha = k.key_sha) as last
+       from counters k where k.org_id = $1 and k.ends_at <= now() - interval '1 hour' limit $2::integer),
+     kept as (
+       update counters k set ends_at = e.last from ended e
+       where k.org_id = $1 and k.mode = e.mode and k.name = e.name and k.key_sha = e.key_sha and e.last is not null),
      deleted as (
        delete from counters k using ended e
-       where k.org_id = $1 and k.mode = e.mode and k.name = e.name and k.key_sha = e.key_sha returning k.version),
+       where k.org_id = $1 and k.mode = e.mode and k.name = e.name and k.key_sha = e.key_sha and e.last is null returning true),
      headed as (
-       update org_heads h set counter_keys = counter_keys - (select count(*) from deleted),
-         counter_floor = greatest(counter_floor, (select max(version) from deleted))
+       update org_heads h set counter_keys = counter_keys - (select count(*) from deleted)
        where h.org_id = $1 and h.audit_seq = (select max(audit_seq) from org_heads where org_id = $1))
      select count(*)::integer as keys from deleted`,
     [org_id, rows],

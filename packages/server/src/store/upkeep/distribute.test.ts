@@ -48,7 +48,7 @@ test("every table is placed as its key requires: with the head of its organizati
   const tables = (await inspectDatabase(connection)).citus?.undistributed ?? [];
   const parts = await told();
   const calls = await callsOf();
-  const functions = ["change_counted", "commit_decisions", "commit_decisions", "move_counted", "stale_counts"];
+  const functions = ["change_counted", "commit_decisions", "commit_decisions", "stale_counts"];
   expect(calls).toHaveLength(tables.length + functions.length);
   expect(calls).toEqual(
     expect.arrayContaining([
@@ -77,7 +77,7 @@ test("a second run distributes only new tables, and continues an interrupted run
   await told();
   await run("delete from citus.pg_dist_partition where logicalrelid = 'people'::regclass");
   expect((await inspectDatabase(connection)).citus?.undistributed).toEqual(["people"]);
-  const functions = ["change_counted", "commit_decisions", "commit_decisions", "move_counted", "stale_counts"];
+  const functions = ["change_counted", "commit_decisions", "commit_decisions", "stale_counts"];
   expect(await told()).toEqual([
     "table people by_organization",
     ...functions.map((name) => `function ${name} by_organization`),
