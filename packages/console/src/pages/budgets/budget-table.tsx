@@ -76,7 +76,7 @@ function Buttons({
   const { caller } = useSession();
   const { requested } = counter;
   return (
-    <span className="row">
+    <div className="budget-buttons">
       {requested !== null && requested.by !== caller?.person && (
         <button
           type="button"
@@ -86,21 +86,23 @@ function Buttons({
           Confirm
         </button>
       )}
-      <button
-        type="button"
-        className="button small"
-        onClick={() => onAdjust({ counter, kind: "grant", confirmed: null })}
-      >
-        Grant more
-      </button>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => onAdjust({ counter, kind: "reset", confirmed: null })}
-      >
-        Reset
-      </button>
-    </span>
+      <span className="row unbroken">
+        <button
+          type="button"
+          className="button small nowrap"
+          onClick={() => onAdjust({ counter, kind: "grant", confirmed: null })}
+        >
+          Grant more
+        </button>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => onAdjust({ counter, kind: "reset", confirmed: null })}
+        >
+          Reset
+        </button>
+      </span>
+    </div>
   );
 }
 
