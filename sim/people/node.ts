@@ -59,6 +59,16 @@ function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db 
 
 const wallClock: Clock = { now_us: () => Date.now() * 1000 };
 
+const metrics = {
+  decided: () => undefined,
+  decidedAgain: () => undefined,
+  countersFull: () => undefined,
+  contradicted: () => undefined,
+  attempted: () => undefined,
+  mailed: () => undefined,
+  pulled: () => undefined,
+};
+
 export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut): Node {
   const fate: Node["fate"] = { left: null };
   const db = shaky(setting.db, fate, setting.alter ?? ((text) => text));
@@ -70,15 +80,6 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
       )(setTimeout(run, wait_ms)),
   };
   const unused = {} as never;
-  const metrics = {
-    decided: () => undefined,
-    decidedAgain: () => undefined,
-    countersFull: () => undefined,
-    contradicted: () => undefined,
-    attempted: () => undefined,
-    mailed: () => undefined,
-    pulled: () => undefined,
-  };
   const ids = createIds(clock);
   const sealer = createSealer(Buffer.alloc(32, 1));
   const { log, batch_rows_max } = setting;
@@ -127,6 +128,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     settings: unused,
     refuseUnknownPacks: () => undefined,
     refuseUnknownRules: () => undefined,
+    packRules: () => [],
   };
   return { runtime, fate };
 }

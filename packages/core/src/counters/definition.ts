@@ -1,12 +1,13 @@
 import type { Program } from "@countersign/cel";
-import type { Match } from "../policy/action-index.ts";
+import { folded, type Match } from "../policy/action-index.ts";
 import { parseDurationSeconds, us_per_second } from "../time.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
 
 /** Which actions a counter counts. `executed`: approved ones until a host reports that they failed or were skipped. */
 export const countedStates = ["approve", "approve_modified", "pending", "executed"] as const;
 export type CountedState = (typeof countedStates)[number];
 
-type CalendarUnit = "hour" | "day" | "week" | "month";
+export type CalendarUnit = "hour" | "day" | "week" | "month";
 
 /** A counter as policies write it. */
 export interface CounterDocument {
@@ -45,7 +46,7 @@ export interface Track {
   readonly negative: boolean;
   readonly window: CounterWindow;
   readonly counts: ReadonlySet<CountedState>;
-  /** Canonical text of the definition without `match`. Two policies with one name must have the same. */
+  /** Canonical text of the members that two policies with one name must write alike. */
   readonly text: string;
 }
 
@@ -56,6 +57,16 @@ const afterCounts: readonly CountedState[] = ["approve", "approve_modified", "pe
 export function windowOf(window: CounterDocument["window"]): CounterWindow {
   if (typeof window === "string") return { kind: "sliding", us: (parseDurationSeconds(window) ?? 0) * us_per_second };
   return { kind: "calendar", unit: window.calendar, zone: window.zone ?? "UTC" };
+}
+
+/** Returns the members of a definition that all policies with its name must write alike, with defaults. */
+export function countMembers({ key, value, window, counts = defaultCounts, negative = false }: CounterDocument) {
+  return { key, value: value ?? null, window: windowOf(window), counts: [...counts].sort(), negative };
+}
+
+/** Returns the members of an earlier action that all policies with its name must write alike, with defaults. */
+export function afterMembers({ match = {}, key, within }: AfterDocument) {
+  return { match: folded(match), key, within: windowOf(within) };
 }
 
 /** Compiles the counters and earlier actions of one policy. `program` compiles an expression. */
@@ -78,11 +89,11 @@ export function compileTracks(
       negative,
       window: windowOf(window),
       counts: new Set(counts),
-      text: JSON.stringify([key, value ?? null, windowOf(window), [...counts].sort(), negative]),
+      text: canonicalJson(countMembers(counter)),
     };
   });
-  const earlier = (spec.after ?? []).map(({ name, match = {}, key, within }): Track => {
-    const window = windowOf(within);
+  const earlier = (spec.after ?? []).map((action): Track => {
+    const { name, match = {}, key, within } = action;
     return {
       kind: "after",
       name: `after.${name}`,
@@ -90,9 +101,9 @@ export function compileTracks(
       key: key.map(program),
       value: null,
       negative: false,
-      window,
+      window: windowOf(within),
       counts: new Set(afterCounts),
-      text: JSON.stringify([match, key, window]),
+      text: canonicalJson(afterMembers(action)),
     };
   });
   return [...counters, ...earlier];
