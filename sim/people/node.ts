@@ -136,6 +136,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     settings: unused,
     refuseUnknownPacks: () => undefined,
     refuseUnknownRules: () => undefined,
+    packRules: () => [],
   };
   return { runtime, fate };
 }

@@ -162,7 +162,8 @@ export const errorCodes = {
   },
   policy_invalid: {
     status: 422,
-    meaning: "The policy document has errors, or one of its own tests fails.",
+    meaning:
+      "The policy document has errors, one of its own tests fails, or another policy in force defines one of its counters differently.",
     advice: "Fix every diagnostic in `details`. POST /v1/policies/check gives the same ones without saving.",
   },
   modified_action_blocked: {

@@ -189,7 +189,8 @@ export const limits = {
   counter_key_chars_max: 1_024,
   counter_window_seconds_min: 60,
   counter_window_seconds_max: 7_776_000,
-  counter_amount_max: 9_000_000_000,
+  /** Below 2^33, because above it doubles are further apart than a millionth. */
+  counter_amount_max: 8_000_000_000,
 
   // Backtests
   backtest_intents_max: 1_000_000,

@@ -32,6 +32,7 @@ export { type CountChange, SimulatedCounts } from "./backtest/simulated-counts.t
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { type Asker, wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { amountOf, amountText, micros_per_unit, microsOf } from "./counters/amount.ts";
+export { counterConflict, definesCounters } from "./counters/conflicts.ts";
 export {
   type CountRead,
   CountReads,

@@ -3,13 +3,14 @@ import { limits } from "@countersign/contract";
 /** Amounts are whole millionths, so that sums are exact: 0.1 + 0.2 is 0.3. */
 export const micros_per_unit = 1_000_000;
 
-/** Returns the amount in millionths; null for more than six decimals, too large a number, or no number. A double has exact millionths up to the limit. */
+/** Returns the amount in millionths; null for more than six decimals, too large a number, or no number. Up to the limit, no two amounts are the same double. */
 export function microsOf(value: unknown): number | null {
   const number = typeof value === "bigint" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number) || Math.abs(number) > limits.counter_amount_max)
     return null;
-  const micros = Math.round(number * micros_per_unit);
-  return micros / micros_per_unit === number ? micros : null;
+  // The product is rounded, so the amount may be the integer beside it.
+  const near = Math.round(number * micros_per_unit);
+  return [near, near - 1, near + 1].find((micros) => micros / micros_per_unit === number) ?? null;
 }
 
 /** Returns the double nearest to the amount, which is what a CEL literal of the same digits is. */

@@ -4,6 +4,7 @@ import { type Classified, classify } from "../deciding/classify.ts";
 import type { Content } from "../deciding/decision.ts";
 import type { Reevaluated } from "../deciding/evaluate-again.ts";
 import { asAncestor } from "../deciding/evaluate-readings.ts";
+import { lookAlikesOf, readingsOf } from "../deciding/look-alikes.ts";
 import { countPlace } from "./count-reads.ts";
 import { ownCount } from "./counting.ts";
 import { windowEndUs } from "./windows.ts";
@@ -48,20 +49,24 @@ export function countAction(record: Reevaluated): WithCounts {
   return { ...record, counts: { actions, full: [...full] } };
 }
 
-/** Returns how an action with this content counts: as the action of its agent, and of each agent above it. */
+/**
+ * Returns how an action with this content counts: as the action of its agent, and of each agent above it. An action with names that look like
+ * known ones counts like the action with the known names, too, because rules are evaluated on that reading.
+ */
 export function countedAs(record: Classified, content: Content | null): readonly CountedAction[] {
   const { input } = record;
   const counted = new Map<string, CountedAction>();
   const superiors = (input.facts.ancestors ?? none).map((ancestor) => classify(asAncestor(input, ancestor)));
-  for (const reading of [record, ...superiors]) {
+  for (const reading of [record, ...superiors].flatMap((each) => [each, ...knownReadings(each)])) {
     const tracks = input.policySet.tracks.appliedTo(reading.action.key);
     if (tracks.length === 0) continue;
     const { evaluation } = viewsOfContent(reading, content)(0).fresh;
     for (const track of tracks) {
       evaluation.left = count_cost_max;
       const { key, micros, values } = ownCount(track, evaluation);
-      if (key instanceof Unknown) continue;
-      counted.set(countPlace(track.name, key), {
+      const place = key instanceof Unknown ? null : countPlace(track.name, key);
+      if (key instanceof Unknown || place === null || counted.has(place)) continue;
+      counted.set(place, {
         name: track.name,
         key,
         micros: micros instanceof Unknown ? null : micros,
@@ -71,6 +76,13 @@ export function countedAs(record: Classified, content: Content | null): readonly
     }
   }
   return [...counted.values()];
+}
+
+/** Returns the action with known names in place of those that look like them. With too many readings, it counts as written only. */
+function knownReadings({ input, action: { prepared } }: Classified): readonly Classified[] {
+  const look_alikes = lookAlikesOf(input.intent, prepared.names.counted);
+  if (look_alikes.length === 0) return none;
+  return (readingsOf(input.intent, look_alikes) ?? none).map(({ intent }) => classify({ ...input, intent }));
 }
 
 /** The cost of the expressions of one counter. */

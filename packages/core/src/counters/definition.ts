@@ -1,6 +1,7 @@
 import type { Program } from "@countersign/cel";
-import type { Match } from "../policy/action-index.ts";
+import { folded, type Match } from "../policy/action-index.ts";
 import { parseDurationSeconds, us_per_second } from "../time.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
 
 /** Which actions a counter counts. `executed`: approved ones until a host reports that they failed or were skipped. */
 export const countedStates = ["approve", "approve_modified", "pending", "executed"] as const;
@@ -9,7 +10,7 @@ export type CountedState = (typeof countedStates)[number];
 /** The people that must agree to a reset or a grant: one operator, or two different ones. */
 export const adjusters = ["operator", "two_person"] as const;
 
-type CalendarUnit = "hour" | "day" | "week" | "month";
+export type CalendarUnit = "hour" | "day" | "week" | "month";
 
 /** A counter as policies write it. */
 export interface CounterDocument {
@@ -52,7 +53,7 @@ export interface Track {
   readonly counts: ReadonlySet<CountedState>;
   /** Whether a reset or a grant needs two people. If policies differ, it does. */
   readonly adjust_needs_two: boolean;
-  /** Canonical text of the definition without `match` and `adjust`. Two policies with one name must have the same. */
+  /** Canonical text of the members that two policies with one name must write alike. */
   readonly text: string;
 }
 
@@ -63,6 +64,16 @@ const afterCounts: readonly CountedState[] = ["approve", "approve_modified", "pe
 export function windowOf(window: CounterDocument["window"]): CounterWindow {
   if (typeof window === "string") return { kind: "sliding", us: (parseDurationSeconds(window) ?? 0) * us_per_second };
   return { kind: "calendar", unit: window.calendar, zone: window.zone ?? "UTC" };
+}
+
+/** Returns the members of a definition that all policies with its name must write alike, with defaults. */
+export function countMembers({ key, value, window, counts = defaultCounts, negative = false }: CounterDocument) {
+  return { key, value: value ?? null, window: windowOf(window), counts: [...counts].sort(), negative };
+}
+
+/** Returns the members of an earlier action that all policies with its name must write alike, with defaults. */
+export function afterMembers({ match = {}, key, within }: AfterDocument) {
+  return { match: folded(match), key, within: windowOf(within) };
 }
 
 /** Compiles the counters and earlier actions of one policy. `program` compiles an expression. */
@@ -86,11 +97,11 @@ export function compileTracks(
       window: windowOf(window),
       counts: new Set(counts),
       adjust_needs_two: adjust === "two_person",
-      text: JSON.stringify([key, value ?? null, windowOf(window), [...counts].sort(), negative]),
+      text: canonicalJson(countMembers(counter)),
     };
   });
-  const earlier = (spec.after ?? []).map(({ name, match = {}, key, within }): Track => {
-    const window = windowOf(within);
+  const earlier = (spec.after ?? []).map((action): Track => {
+    const { name, match = {}, key, within } = action;
     return {
       kind: "after",
       name: `after.${name}`,
@@ -98,10 +109,10 @@ export function compileTracks(
       key: key.map(program),
       value: null,
       negative: false,
-      window,
+      window: windowOf(within),
       counts: new Set(afterCounts),
       adjust_needs_two: false,
-      text: JSON.stringify([match, key, window]),
+      text: canonicalJson(afterMembers(action)),
     };
   });
   return [...counters, ...earlier];

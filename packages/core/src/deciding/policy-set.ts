@@ -4,6 +4,7 @@ import { countVariables } from "../counters/counting.ts";
 import { type Tracks, tracksOf } from "../counters/tracks.ts";
 import { type FactLimits, type MaxAgeSeconds, resolveLimits } from "../facts/staleness.ts";
 import { type KnownNamesByKind, knownNames } from "../names/known-names.ts";
+import { matchNames } from "../names/policy-names.ts";
 import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "../policy/compile.ts";
@@ -49,7 +50,12 @@ export interface PreparedMembrane {
   /** By folded verb; only tools with recorded types. */
   readonly parameters: ReadonlyMap<string, ParameterTypes>;
   readonly limits: readonly FactLimits[];
-  readonly names: { readonly live: KnownNamesByKind; readonly shadow: KnownNamesByKind };
+  readonly names: {
+    readonly live: KnownNamesByKind;
+    readonly shadow: KnownNamesByKind;
+    /** Of all policies and earlier actions, because an action counts in the counters of its readings, too. */
+    readonly counted: KnownNamesByKind;
+  };
 }
 
 /** Immutable; compiled once per change. */
@@ -106,7 +112,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
   );
   const tracks = tracksOf(compiled.policies.map(({ policy }) => policy));
   const namesOf = ({ placed }: PolicyGroup) => knownNames(placed.map(({ policy }) => policy.names));
-  const names = { live: namesOf(live), shadow: namesOf(shadow) };
+  const names = { live: namesOf(live), shadow: namesOf(shadow), counted: countedNames([live, shadow], tracks) };
   const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
   const prepare = (membrane: MembraneSettings): PreparedMembrane => {
     const known = prepared.get(membrane);
@@ -122,7 +128,11 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
       limits: tables.profiles.map((layer) =>
         resolveLimits([membrane.facts_max_age, layer?.max_age_seconds], [membrane.facts_from, layer?.facts_from]),
       ),
-      names: { live: names.live(membrane.action_catalogue), shadow: names.shadow(membrane.action_catalogue) },
+      names: {
+        live: names.live(membrane.action_catalogue),
+        shadow: names.shadow(membrane.action_catalogue),
+        counted: (names.counted ?? names.live)(membrane.action_catalogue),
+      },
     };
     prepared.set(membrane, made);
     return made;
@@ -138,6 +148,14 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     prepare,
     begin: (bindings, now, declared) => compiled.variables.environment.begin(bindings, { now, declared }),
   };
+}
+
+/** Returns the names of all policies and earlier actions; null: nothing counts. */
+function countedNames(groups: readonly PolicyGroup[], { byName }: Tracks): ReturnType<typeof knownNames> | null {
+  if (byName.size === 0) return null;
+  const ofPolicies = groups.flatMap(({ placed }) => placed.map(({ policy }) => policy.names));
+  const earlier = [...byName.values()].filter(({ kind }) => kind === "after");
+  return knownNames([...ofPolicies, ...earlier.map(({ match }) => matchNames(match))]);
 }
 
 /** Compiles pack policies first, so their variables have the same slots in all sets. */

@@ -1,4 +1,5 @@
 import { type Expr, parse } from "@countersign/cel";
+import type { Match } from "../policy/action-index.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { namesOf, nodesOf, partsOf } from "../policy/nodes-of.ts";
@@ -37,23 +38,29 @@ export function policyNames(document: PolicyDocument): PolicyNames {
     sources,
   );
   if (match === undefined && kinds.size === 0) return noNames;
-  const sourceOf = (kind: NameKind, patterns: readonly string[]): NameSource => {
-    const read = kinds.has(kind);
-    if (patterns.length === 0 && !read) return noSource;
-    return {
-      names: patterns.filter((pattern) => !pattern.endsWith("*")),
-      prefixes: patterns.flatMap((pattern) =>
-        pattern.length > 1 && pattern.endsWith("*") ? [pattern.slice(0, -1)] : [],
-      ),
-      literals: read ? literals : none,
-      parts: read ? parts : none,
-    };
-  };
-  const { verbs = none, agents = none, exclude } = match ?? {};
+  const matched = matchNames(match);
+  const withTexts = (kind: NameKind): NameSource =>
+    kinds.has(kind) ? { ...matched[kind], literals, parts } : matched[kind];
+  return { verb: withTexts("verb"), agent: withTexts("agent"), target: withTexts("target") };
+}
+
+/** Returns the names in the patterns of a `match`. */
+export function matchNames({ verbs = none, agents = none, exclude }: Match = {}): PolicyNames {
   return {
-    verb: sourceOf("verb", [...verbs, ...(exclude?.verbs ?? none)]),
-    agent: sourceOf("agent", [...agents, ...(exclude?.agents ?? none)]),
-    target: sourceOf("target", none),
+    verb: patternNames([...verbs, ...(exclude?.verbs ?? none)]),
+    agent: patternNames([...agents, ...(exclude?.agents ?? none)]),
+    target: noSource,
+  };
+}
+
+function patternNames(patterns: readonly string[]): NameSource {
+  if (patterns.length === 0) return noSource;
+  return {
+    ...noSource,
+    names: patterns.filter((pattern) => !pattern.endsWith("*")),
+    prefixes: patterns.flatMap((pattern) =>
+      pattern.length > 1 && pattern.endsWith("*") ? [pattern.slice(0, -1)] : [],
+    ),
   };
 }
 

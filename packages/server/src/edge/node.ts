@@ -1,5 +1,5 @@
 import { open_mode_org_id } from "@countersign/contract";
-import { networkList } from "@countersign/core";
+import { networkList, packSources } from "@countersign/core";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
 import { createDocsSite } from "../http/docs-site.ts";
@@ -175,16 +175,16 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     ...{ sealer, httpOut },
     txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
-    passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
     openId: createOpenId(parts.httpOut),
-    mailer: parts.mailer,
+    ...{ passwords: parts.passwords, mailer: parts.mailer },
     mails: { wake: () => mails?.wake() },
     rateWindows: windows.windows,
     backtests,
     settings: { public_url: () => config.public_url ?? app.url() },
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
     refuseUnknownRules: (rules) => parts.packs.refuseUnknownRules(rules),
+    packRules: (names, off) => packSources(parts.packs.packs, names, off).map(({ document }) => document),
   };
   const cookies = sessionCookies(runtime.settings.public_url);
   const app: HttpServer = buildServer({

@@ -1,6 +1,6 @@
 /** Interfaces that operations use. The edge creates one runtime per node. Each operation takes a `Pick` of it. */
 import type { PullFailure } from "@countersign/contract";
-import type { Contradiction } from "@countersign/core";
+import type { Contradiction, PolicyDocument } from "@countersign/core";
 import type {
   Clock,
   Db,
@@ -104,6 +104,8 @@ export interface Runtime {
   refuseUnknownPacks(packs: readonly string[]): void;
   /** Faults: invalid_request naming each rule that no pack has. */
   refuseUnknownRules(rules: readonly string[]): void;
+  /** Returns the rules of packs that are not switched off. */
+  packRules(packs: readonly string[], rules_off: readonly string[]): readonly PolicyDocument[];
 }
 
 export type Recording = Pick<Runtime, "db" | "clock" | "ids">;

@@ -1,6 +1,7 @@
 import type { Diagnostic, Environment, Type } from "@countersign/cel";
 import { limits } from "@countersign/contract";
 import { counterFindings } from "../../counters/check-counters.ts";
+import { undefinedReads } from "../../counters/check-reads.ts";
 import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
@@ -80,6 +81,10 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     warnings.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
   for (const { path, code, message, help, offset } of counterFindings(readable))
     errors.add(() => diagnose(located, path, { code, message, help }, offset));
+  for (const { severity, path, code, message, help, offset } of errors.list().length > 0
+    ? []
+    : undefinedReads(readable))
+    (severity === "error" ? errors : warnings).add(() => diagnose(located, path, { code, message, help }, offset));
   const soft = softLimit(readable.spec);
   if (soft !== null) warnings.add(() => diagnose(located, "/spec/override", { code: "not_allowed", ...soft }));
   const dead = deadGrants(readable.spec);

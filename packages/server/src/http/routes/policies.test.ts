@@ -192,6 +192,7 @@ describe("in force", () => {
     let isFirst = true;
     const between = {
       ...needed,
+      packRules: () => [],
       db: {
         tenant: async (...args: Parameters<typeof db.tenant>) => {
           const read = await db.tenant(...args);

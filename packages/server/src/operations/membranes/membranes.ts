@@ -20,6 +20,7 @@ import {
 import { lockHead, withHead } from "../../store/organizations/heads.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { refusePackConflicts } from "../counters/refuse-conflicts.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
@@ -52,7 +53,7 @@ export const membraneDefaults = {
  * reviewer who may not decide, a repeated verb), idempotency_conflict.
  */
 export function createMembrane(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules" | "packRules">,
   caller: Caller,
   input: MembraneInput,
   idempotency_key: string | undefined,
@@ -64,7 +65,7 @@ export function createMembrane(
     await lockHead(query, org_id);
     await refuseEnded(query, caller);
     const settings = withSettings(structuredClone(membraneDefaults), input);
-    await refuseWrongSettings(runtime, query, org_id, input, settings);
+    await refuseWrongSettings(runtime, query, org_id, input, membraneDefaults, settings);
     const at = formatTimestampUs(runtime.clock.now_us());
     const membrane: Membrane = {
       ...settings,
@@ -110,14 +111,14 @@ export async function getMembrane(
  * already_exists (name), invalid_request (unknown pack, a reviewer who may not decide, a repeated verb).
  */
 export function changeMembrane(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules" | "packRules">,
   caller: Caller,
   membrane_id: string,
   change: MembraneChange,
 ): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_changed", Object.keys(change), async (membrane, query) => {
     const changed = withSettings(membrane, change);
-    await refuseWrongSettings(runtime, query, caller.org_id, change, changed);
+    await refuseWrongSettings(runtime, query, caller.org_id, change, membrane, changed);
     return changed;
   });
 }
@@ -139,17 +140,19 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
 }
 
 function refuseWrongSettings(
-  runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules">,
+  runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules" | "packRules">,
   query: Query,
   org_id: string,
   { packs = [], rules_off = [], action_catalogue = [], escalation: { reviewers, quorum } = {} }: MembraneChange,
-  { escalation }: Pick<Membrane, "escalation">,
+  before: Pick<Membrane, "packs" | "rules_off">,
+  after: Pick<Membrane, "packs" | "rules_off" | "escalation">,
 ): Promise<void> {
   return refuseAllProblems([
     () => runtime.refuseUnknownPacks(packs),
     () => runtime.refuseUnknownRules(rules_off),
     () => refuseVerbsTwice(action_catalogue),
-    () => (reviewers === undefined && quorum === undefined ? undefined : refuseUnfit(query, org_id, escalation)),
+    () => (reviewers === undefined && quorum === undefined ? undefined : refuseUnfit(query, org_id, after.escalation)),
+    () => refusePackConflicts(runtime, query, org_id, before, after),
   ]);
 }
 

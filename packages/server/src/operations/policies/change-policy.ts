@@ -5,8 +5,9 @@ import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { insertPolicyVersion, readPolicy, type StoredPolicy, updatePolicy } from "../../store/policies/policies.ts";
+import { refuseCounterConflict } from "../counters/refuse-conflicts.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
-import type { Recording } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import { refuseTakenName } from "./create-policy.ts";
 import { acceptedDocument, refuseLateTier, refuseRedTests } from "./policy-documents.ts";
 
@@ -44,10 +45,10 @@ export async function replacePolicy(
 
 /**
  * Activates the newest version, in shadow or live, in place of the earlier one. Faults: not_found, policy_invalid (a
- * failed test), state_conflict (retired, already in force like this, or newer than the named version).
+ * failed test, a counter that another policy defines differently), state_conflict (retired, already in force like this, or newer than the named version).
  */
 export async function activatePolicy(
-  runtime: Recording,
+  runtime: Recording & Pick<Runtime, "packRules">,
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
@@ -75,20 +76,21 @@ function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: 
 }
 
 async function activate(
-  runtime: Recording,
+  runtime: Recording & Pick<Runtime, "packRules">,
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
   green: string | null,
 ): Promise<StoredPolicy | null> {
   let isOther = false;
-  const policy = await change(runtime, caller, policy_id, async (policy) => {
-    const { version, name, sha256 } = policy;
+  const policy = await change(runtime, caller, policy_id, async (policy, _, query) => {
+    const { version, name, sha256, document } = policy;
     const { mode } = input;
     if (version !== (input.version ?? version)) throw conflict(`The newest version of the policy is ${version}.`);
     if (!isToActivate(policy, input)) throw conflict(`Version ${version} of the policy is ${mode} already.`);
     isOther = sha256 !== green;
     if (isOther) return null;
+    await refuseCounterConflict(runtime, query, caller.org_id, policy_id, document);
     const after = { ...policy, status: mode, active_version: version };
     return { after, type: "policy_activated", data: { policy_id, version, name, sha256, mode } };
   });

@@ -12,6 +12,7 @@ import {
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
+import { conflictInForce } from "../counters/refuse-conflicts.ts";
 import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
 import { panelWarnings } from "./panel-warnings.ts";
@@ -44,7 +45,7 @@ export async function refuseLateTier(query: Query, org_id: string, document: Pol
 
 /** Checks a policy without saving, including its tests, the membranes' tools, and people and policies of panels. */
 export async function checkPolicyInput(
-  { db }: Pick<Runtime, "db">,
+  { db, packRules }: Pick<Runtime, "db" | "packRules">,
   packs: Packs,
   org_id: string,
   input: PolicyInput,
@@ -57,8 +58,10 @@ export async function checkPolicyInput(
   const typed = await inTurns(typedParameterSteps(document, located, tools));
   const panels = await panelWarnings({ db }, packs, org_id, document);
   const late = lateTier(document, membranes);
+  const conflict = await db.tenant(org_id, (query) => conflictInForce({ packRules }, query, org_id, null, document));
+  const conflicts = conflict === null ? [] : [{ ...conflict, ...located.placeOf(conflict.path) }];
   const wrong = late?.refuses === true ? [...red, late.diagnostic] : red;
-  return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels] };
+  return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels, ...conflicts] };
 }
 
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
