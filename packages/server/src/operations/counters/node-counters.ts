@@ -88,7 +88,7 @@ class CounterMemory implements NodeCounters {
     maxSize: weight_max,
     sizeCalculation: ({ history }) => key_weight + history.size,
   });
-  /** Keys without room, and the times until which they have none. They may get room without a new version. */
+  /** Keys without room, and the times until which they have none. They may get room without a change of their entries. */
   readonly #full = new LRUCache<string, number>({ max: full_max });
   /** When this node last tried to mail the operators of an organization. */
   readonly #announced = new LRUCache<string, number>({ max: organizations_max });
@@ -273,7 +273,7 @@ function rowsFor(
   adds: readonly CountedAction[],
 ): CountRow[] {
   const added = new Map(adds.map((each) => [countPlace(each.name, each.key), each]));
-  // A key without room gets no entry, and has no version that the commit could verify. Its action is held.
+  // A key without room gets no entry, and the commit verifies nothing of it. Its action is held.
   const verified = reads.filter(({ reading }) => reading.full !== true);
   return verified.map(({ track, key }) => {
     const place = countPlace(track.name, key);
