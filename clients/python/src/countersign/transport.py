@@ -181,7 +181,7 @@ def _exchange(
         limit()
         response = connection.getresponse()
         parts: List[bytes] = []
-        while True:
+        while not response.isclosed():
             limit()
             part = response.read1(part_bytes) if response.length is None else response.read(part_bytes)
             if not part:
