@@ -1,4 +1,4 @@
-"""What the client sends, and what it refuses to send."""
+"""The requests that the client sends, and those that it refuses to send."""
 
 from __future__ import annotations
 

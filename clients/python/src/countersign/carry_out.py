@@ -39,7 +39,7 @@ class DecidingClient(Protocol):
 
 @dataclass(frozen=True)
 class CarryOutOptions:
-    """What happens besides the action. All members are optional."""
+    """Settings of `carry_out`. All members are optional."""
 
     mode: Optional[str] = None
     """`shadow`: asks without effect."""

@@ -1,4 +1,4 @@
-"""What a model reads instead of the result of a call that did not run."""
+"""Answers a model with the reason if a call did not run."""
 
 from __future__ import annotations
 
