@@ -276,16 +276,21 @@ class WithLangChain(Adapter, unittest.TestCase):
 
 
 @unittest.skipUnless(installed("agents") and installed("openai"), "the OpenAI Agents SDK is not installed")
-class WithOpenAIAgents(OpenAIAgents):
-    def tool(self) -> Any:
-        agents: Any = importlib.import_module("agents")
-        return agents.function_tool(send_money, failure_error_function=None)
-
+class WithOpenAIAgents(Adapter, unittest.TestCase):
     def call(self, guard: Guard) -> str:
-        context: Any = importlib.import_module("agents.tool_context").ToolContext
-        text = json.dumps(params)
-        given = context(context=None, tool_name="send_money", tool_call_id="call_1", tool_arguments=text)
-        return str(asyncio.run(openai_agents.guard_tool(guard, self.tool()).on_invoke_tool(given, text)))
+        agents: Any = importlib.import_module("agents")
+        testing: Any = importlib.import_module("agents.testing")
+        tool = agents.function_tool(send_money, failure_error_function=None)
+        call = testing.function_call("send_money", params, call_id="call_1")
+        model = testing.ScriptedModel([[call], [testing.assistant_message("done")]])
+        agent = agents.Agent(name="desk", model=model, tools=[openai_agents.guard_tool(guard, tool)])
+        config = agents.RunConfig(tracing_disabled=True)
+        try:
+            result = agents.Runner.run_sync(agent, "pay", run_config=config)
+        except agents.UserError as error:
+            # The SDK wraps the errors of tools.
+            raise error.__cause__ or error from None
+        return str([item.output for item in result.new_items if item.type == "tool_call_output_item"])
 
 
 @unittest.skipUnless(installed("pydantic_ai"), "Pydantic AI is not installed")
