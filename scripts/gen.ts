@@ -35,6 +35,7 @@ import { policySchema } from "@countersign/core";
 import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 import { lookAlikesModule } from "./look-alikes.ts";
+import { pythonContract } from "./python-contract.ts";
 import { apiPages } from "./reference/api-pages.ts";
 import { cliPage } from "./reference/cli-page.ts";
 import { limitsPage } from "./reference/limits-page.ts";
@@ -63,6 +64,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...apiPages(),
     ...packPages(packs, packNames),
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
+    ["clients/python/src/countersign/contract.py", pythonContract()],
     ["docs/reference/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }

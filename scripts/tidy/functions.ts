@@ -1,5 +1,6 @@
 /** Limits functions to 70 lines, with exceptions that may only shrink. */
 import { parseSync, Visitor } from "oxc-parser";
+import { longPythonFunctions } from "./python.ts";
 import { isTestCode } from "./walls.ts";
 
 const lines_max = 70;
@@ -21,6 +22,7 @@ export interface Exception {
 export function longFunctions(path: string, source: string): LongFunction[] {
   const found: LongFunction[] = [];
   if (source.split("\n").length <= lines_max) return found;
+  if (path.endsWith(".py")) return longPythonFunctions(source, lines_max);
   const names = new Map<number, string>();
   const look = ({ start, end, id }: { start: number; end: number; id?: { name: string } | null }): void => {
     const lines = source.slice(start, end).split("\n").length;

@@ -29,6 +29,14 @@ describe("banned phrases", () => {
     expect(lines("```\nin vain\n```\n`in vain` [link](in vain)\n", "docs/a.md")).toEqual([]);
   });
 
+  it("are found in comments, docstrings and texts of Python", () => {
+    expect(lines(`# ${banned}\n`, "a.py")).toEqual([1]);
+    expect(lines("# decides as many\n# actions as may wait\n", "a.py")).toEqual([1]);
+    expect(lines(`def decide():\n    """Decides.\n\n    ${banned}\n    """\n`, "a.py")).toEqual([4]);
+    expect(lines(`a = "#"  # Fine.\nb = f"${banned}"\n`, "a.py")).toEqual([2]);
+    expect(lines('"""It waits."""\n# Calls `anew`.\nanew = "in vain"\n', "a.py")).toEqual([1]);
+  });
+
   it("names, code in backticks and one-word texts are not prose", () => {
     expect(lines('const anew = "anew"; // Calls `anew`.')).toEqual([]);
   });

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { parseSync, Visitor } from "oxc-parser";
+import { pythonPassages } from "./python.ts";
 
 /** A banned phrase. `found` matches, `fine` is similar and does not. */
 interface ProsePattern {
@@ -55,6 +56,7 @@ export function proseFindings(path: string, source: string): ProseFinding[] {
 /** Returns the parts of a file that people read. */
 export function passagesOf(path: string, source: string): Passage[] {
   if (path.endsWith(".md")) return [{ kind: "markdown", start: 0, text: proseOfMarkdown(source) }];
+  if (path.endsWith(".py")) return pythonPassages(source);
   if (!/\.(?:[mc]?[tj]s|tsx)$/.test(path)) return [];
   const passages: Passage[] = [];
   const { program, comments } = parseSync(path, source);

@@ -156,6 +156,15 @@ describe("house rules", () => {
     expect(rulesOf("packages/core/src/a.ts", "\n".repeat(400))).toEqual([]);
     expect(rulesOf("packages/core/src/a.ts", "\n".repeat(401))).toEqual(["size:0"]);
   });
+  it("files of Python have the same limits, and names in snake_case", () => {
+    expect(rulesOf("clients/python/a_b.py", "\n".repeat(401))).toEqual(["size:0"]);
+    expect(rulesOf("clients/python/a-b.py", "")).toEqual(["name:0"]);
+    expect(rulesOf("clients/python/utils.py", "")).toEqual(["name:0"]);
+    const body = (lines: number) => `def long(\n    a: int,\n) -> None:\n${"    a += 1\n\n".repeat(lines)}`;
+    const source = `class A:\n    pass\n\n${body(40)}\ndef short() -> None:\n    pass\n`;
+    expect(longFunctions("a.py", source)).toEqual([{ name: "long", line: 4, lines: 82 }]);
+    expect(longFunctions("a.py", body(33))).toEqual([]);
+  });
   it("20 source files in a folder are the limit, and tests are not counted", () => {
     const paths = (count: number) => Array.from({ length: count }, (_, index) => `packages/core/src/a${index}.ts`);
     expect(folderFindings([...paths(20), "packages/core/src/a.test.ts", "packages/core/src/deciding/a.ts"])).toEqual(

@@ -109,8 +109,6 @@ const statement = /["`]\s*(?:select\s[^"`]*\sfrom\s|insert\s+into\s|update\s+\w+
 
 /** Returns all findings of one file. `path` starts at the repository's root. */
 export function fileFindings(path: string, source: string): Finding[] {
-  const code = codeOnly(source);
-  const room = roomOf(path);
   const at = (line: number, rule: string, message: string): Finding => ({ path, line, rule, message });
   const findings = nameFindings(path);
   const lines = source.split("\n").length - 1;
@@ -119,6 +117,9 @@ export function fileFindings(path: string, source: string): Finding[] {
       at(0, "size", `${lines} lines; at most ${lines_max}: find the two things in it and give each a file`),
     );
   }
+  if (path.endsWith(".py")) return findings;
+  const code = codeOnly(source);
+  const room = roomOf(path);
   for (const { specifier, line } of importsOf(source, code)) {
     const wall = wallFinding(path, specifier);
     if (wall !== null) findings.push(at(line, "wall", `${specifier}: ${wall}`));
@@ -147,10 +148,14 @@ export function fileFindings(path: string, source: string): Finding[] {
 function nameFindings(path: string): Finding[] {
   const name = path.split("/").at(-1) ?? "";
   const findings: Finding[] = [];
-  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)*$/.test(name)) {
+  if (name.endsWith(".py")) {
+    if (!/^[a-z0-9_]+\.py$/.test(name)) {
+      findings.push({ path, line: 0, rule: "name", message: "files of Python are named in snake_case" });
+    }
+  } else if (!/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)*$/.test(name)) {
     findings.push({ path, line: 0, rule: "name", message: "files are named in kebab-case" });
   }
-  if (/^(?:utils?|helpers?|types|common|misc|shared)\.[mc]?tsx?$/.test(name)) {
+  if (/^(?:utils?|helpers?|types|common|misc|shared)\.(?:[mc]?tsx?|py)$/.test(name)) {
     findings.push({ path, line: 0, rule: "name", message: "name the file after what it holds" });
   }
   return findings;
@@ -184,6 +189,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
   const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/tidy/long-functions.json"), "utf8"));
   const read = (path: string) => ({ path, source: readFileSync(join(root, path), "utf8") });
   const files = filesBelow("", /\.(?:[mc]?ts|tsx|mjs)$/).map(read);
+  const python = filesBelow("", /\.py$/).map(read);
   const documents = filesBelow("", /\.md$/).map(read);
   const places = placesOf(documents);
   const long = files.filter(
@@ -191,13 +197,13 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
   );
   return {
     findings: [
-      ...files.flatMap(({ path, source }) => fileFindings(path, source)),
-      ...folderFindings(files.map(({ path }) => path)),
-      ...functionFindings(files, exceptions),
+      ...[...files, ...python].flatMap(({ path, source }) => fileFindings(path, source)),
+      ...folderFindings([...files, ...python].map(({ path }) => path)),
+      ...functionFindings([...files, ...python], exceptions),
       ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
-      ...[...files, ...documents].flatMap(({ path, source }) => proseFindings(path, source)),
-      ...files.flatMap(({ path, source }) => referenceFindings(path, source, places)),
+      ...[...files, ...python, ...documents].flatMap(({ path, source }) => proseFindings(path, source)),
+      ...[...files, ...python].flatMap(({ path, source }) => referenceFindings(path, source, places)),
     ],
     questions: long.map(({ path }) => path),
   };

@@ -16,7 +16,21 @@ const inLanguage = (...languages: readonly string[]) =>
   blocks.filter(({ language }) => languages.includes(language)).map((block) => [title(block), block] as const);
 
 test("every block names a language that a test knows", () => {
-  const known = ["sh", "console", "json", "yaml", "ts", "typescript", "js", "ini", "mermaid", "nginx", "http", "text"];
+  const known = [
+    "sh",
+    "console",
+    "json",
+    "yaml",
+    "ts",
+    "typescript",
+    "js",
+    "python",
+    "ini",
+    "mermaid",
+    "nginx",
+    "http",
+    "text",
+  ];
   expect(blocks.length).toBeGreaterThan(50);
   expect(blocks.filter(({ language }) => !known.includes(language)).map(title)).toEqual([]);
 });
@@ -81,6 +95,15 @@ test("every TypeScript block compiles against the packages", () => {
 describe("a shell block has the syntax of bash", () => {
   test.each(inLanguage("sh"))("%s", (_, { text }) => {
     const { stderr } = spawnSync("bash", ["-n"], { input: text, encoding: "utf8" });
+    expect(stderr).toBe("");
+  });
+});
+
+describe("a Python block has the syntax of Python", () => {
+  // `.ci/python` also checks the types of these blocks.
+  test.skipIf(spawnSync("python3", ["--version"]).status !== 0).each(inLanguage("python"))("%s", (_, { text }) => {
+    const parse = "import ast, sys; ast.parse(sys.stdin.read())";
+    const { stderr } = spawnSync("python3", ["-c", parse], { input: text, encoding: "utf8" });
     expect(stderr).toBe("");
   });
 });

@@ -1,6 +1,6 @@
 /** See docs/decisions/0036-claims.md. */
 import { expect, test, vi } from "vitest";
-import { ApiError, ClaimedBefore, carryOut, createGuard } from "./index.ts";
+import { ApiError, carryOut, createGuard } from "./index.ts";
 import { answering, decided } from "./testing/answering.ts";
 
 const refusal = (code: string, details: object[]) => {
@@ -17,32 +17,6 @@ test("an action is claimed before it runs, each time with a new nonce", async ()
   for (let n = 0; n < 2; n += 1) await carryOut(client, submission, run);
   const nonces = client.claimIntent.mock.calls.map(([intent_id, nonce]) => `${intent_id} ${nonce}`);
   expect([run.mock.calls.length, new Set(nonces).size]).toEqual([2, 2]);
-});
-
-test.each([
-  ["claimed", "Claimed before, outcome unknown."],
-  ["unknown", "Claimed before, outcome unknown."],
-  ["failed", "Already executed, and it failed."],
-  ["skipped", "Claimed before, and skipped."],
-])("an action with an earlier claim (%s) does not run, and nothing is recorded", async (execution, told) => {
-  const { client, observed } = answering({ outcome: "approve" });
-  client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution, claimed_at, claimed_by }]));
-  const run = vi.fn();
-  const error = await carryOut(client, submission, run).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(ClaimedBefore);
-  expect(error).toMatchObject({ intent_id: "int_1", execution: { status: execution, at: claimed_at, by: claimed_by } });
-  expect((error as Error).message).toContain(`${told} It was claimed at ${claimed_at} by key_1.`);
-  expect([run.mock.calls, observed]).toEqual([[], []]);
-});
-
-test("an action whose approval went to an equal one does not run, and nothing is recorded", async () => {
-  const { client, observed } = answering({ outcome: "approve" });
-  client.claimIntent.mockRejectedValue(refusal("handed_on", [{ intent_id: "int_2" }]));
-  const run = vi.fn();
-  const error = await carryOut(client, submission, run).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ name: "ClaimedBefore", execution: { status: "handed_on" } });
-  expect((error as Error).message).toContain("Its approval went to an equal action.");
-  expect([run.mock.calls, observed]).toEqual([[], []]);
 });
 
 test("an action that was already executed does not run again: its result is that of `onDoneBefore`, or undefined", async () => {

@@ -1,7 +1,7 @@
-import { type Decision, type IntentSubmission, limits } from "@countersign/contract";
+import { type IntentSubmission, limits } from "@countersign/contract";
 import { expect, test, vi } from "vitest";
 import { detail_chars_max } from "./carry-out.ts";
-import { ActionBlocked, ApiError, type CarryOutOptions, carryOut, createGuard, type GuardOptions } from "./index.ts";
+import { ApiError, type CarryOutOptions, carryOut, createGuard, type GuardOptions } from "./index.ts";
 
 import { answering, decided } from "./testing/answering.ts";
 
@@ -104,47 +104,6 @@ test("a negative zero runs as the decided zero: JSON has one zero, which is equa
   const ran = await guardOf(client).fn("pay", (given: typeof params) => given)(params);
   expect(ran).toEqual({ usd: 0, steps: [0, 1] });
   expect(ran).toEqual(JSON.parse(JSON.stringify(submitted[0]?.intent.payload?.content)));
-});
-
-test("a changed call runs with its changes", async () => {
-  const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
-  expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);
-});
-
-test.each([
-  [{ outcome: "block" }, {}],
-  [
-    { outcome: null, status: "pending" },
-    { outcome: "block", escalation_status: "decided" },
-  ],
-  [{ outcome: "approve_modified", modified_content: null }, {}],
-  [{ outcome: null }, {}],
-] as [Partial<Decision>, Partial<Decision>][])(
-  "a call without approval does not run: %j, then %j",
-  async (first, ruling) => {
-    const { client, observed } = answering(first, ruling);
-    const run = vi.fn();
-    const error = await guardOf(client)
-      .fn(
-        "pay",
-        run,
-      )({})
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(ActionBlocked);
-    expect(run).not.toHaveBeenCalled();
-    expect(observed).toEqual([{ status: "skipped" }]);
-  },
-);
-
-test("a block names the policies and the people against it", () => {
-  const reasons = [{ policy: "p", message: "Too much." }] as unknown as Decision["reasons"];
-  const text = (given: Partial<Decision>) => new ActionBlocked(decided({ reasons, ...given })).message;
-  expect(text({})).toBe("Blocked, nothing was done. p: Too much. (int_1)");
-  expect(text({ escalation_status: "timed_out" })).toContain("done. Nobody decided on it in time. p: Too much.");
-  expect(text({ escalation_status: "cancelled" })).toContain("Its review was cancelled.");
-  expect(text({ escalation_status: "decided", message_to_agent: "Ask Ann." })).toContain(
-    "says to you: Ask Ann. p: Too",
-  );
 });
 
 test("a reviewer's message to the agent is passed on before an approved call runs", async () => {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, expect, test, vi } from "vitest";
-import { apiErrorOf } from "./errors.ts";
 import { ApiError, ConnectionError, createClient } from "./index.ts";
 import { json, serve } from "./testing/serve.ts";
 
@@ -54,56 +53,6 @@ test("an empty answer where a body is required counts as another program's", asy
   await expect(client.submitIntent(submission)).rejects.toMatchObject({ name: "ApiError", code: "http_200" });
 });
 
-test("429 is retried after the time of Retry-After", async () => {
-  const { client, waits } = await serve(
-    refusal(429, "rate_limit_exceeded", { "retry-after": "7" }),
-    json(200, { usage: { plan_id: "p" } }),
-  );
-  expect(await client.getUsage()).toEqual({ plan_id: "p" });
-  expect(waits).toEqual([7000]);
-});
-
-test.each([
-  ["Sun, 22 Nov 2026 10:00:07 GMT", 7],
-  ["Sun, 22 Nov 2026 09:00:00 GMT", 0],
-  ["-1", null],
-  ["1.5", null],
-  ["9".repeat(400), null],
-  ["soon", null],
-  ["", null],
-])("Retry-After from a proxy: %j is %j s after the answer's Date", (text, seconds) => {
-  const headers = new Headers({ "retry-after": text, date: "Sun, 22 Nov 2026 10:00:00 GMT" });
-  expect(apiErrorOf({ status: 503, statusText: "", headers }, "").retry_after_seconds).toBe(seconds);
-});
-
-test("a request is retried at most twice", async () => {
-  const { client, received } = await serve(refusal(503, "unavailable", { "retry-after": "1" }));
-  await expect(client.getUsage()).rejects.toMatchObject({ code: "unavailable" });
-  expect(received).toHaveLength(3);
-});
-
-test("a request that may have taken effect is retried only if it is idempotent", async () => {
-  const { client, received } = await serve(refusal(503, "unavailable"));
-  await expect(client.rotateApiKey("key_1")).rejects.toMatchObject({ code: "unavailable" });
-  expect(received).toHaveLength(1);
-});
-
-test.each([502, 504])("a proxy's answer during a restart of the service (%i) is an outage, too", async (status) => {
-  const proxy = (response: ServerResponse) => void response.writeHead(status).end("<html>A proxy</html>");
-  const { client, received } = await serve(proxy, proxy, json(201, { intent_id: "int_1" }));
-  expect(await client.submitIntent(submission)).toEqual({ intent_id: "int_1" });
-  expect(new Set(received.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
-  const unsafe = await serve(proxy);
-  await expect(unsafe.client.rotateApiKey("key_1")).rejects.toMatchObject({ code: `http_${status}` });
-  expect(unsafe.received).toHaveLength(1);
-});
-
-test("overloaded means that nothing was stored, so every request is retried", async () => {
-  const { client, received } = await serve(refusal(503, "overloaded"), json(200, { key_id: "key_2" }));
-  await client.rotateApiKey("key_1");
-  expect(received).toHaveLength(2);
-});
-
 test("a broken connection is retried and, in the end, a ConnectionError with the reason", async () => {
   const { client, received } = await serve((response) => void response.socket?.destroy());
   const error = await client.getUsage().catch((caught: unknown) => caught);
@@ -136,20 +85,6 @@ test("waitForOutcome asks until the decision is final", async () => {
   expect(received.map(({ url }) => url)).toEqual(Array(2).fill("/v1/intents/int_1/decision?wait=55"));
 });
 
-test("waitForOutcome continues across a restart and a proxy's answers, and fails after about five minutes", async () => {
-  const down = (response: ServerResponse) => void response.socket?.destroy();
-  const proxy = (status: number) => (response: ServerResponse) => void response.writeHead(status).end("<html>");
-  const final = json(200, { decision: { status: "final", outcome: "block" } });
-  const restarted = await serve(down, down, down, down, proxy(502), proxy(504), refusal(503, "unavailable"), final);
-  expect(await restarted.client.waitForOutcome("int_1")).toMatchObject({ outcome: "block" });
-  const gone = await serve(down);
-  await expect(gone.client.waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
-  const waited_ms = gone.waits.reduce((sum, each) => sum + each, 0);
-  expect([Math.min(...gone.waits), Math.max(...gone.waits)]).toEqual([250, 8_000]);
-  expect(waited_ms).toBeGreaterThan(290_000);
-  expect(waited_ms).toBeLessThanOrEqual(300_000);
-});
-
 test("waitForOutcome gets the outcome through a proxy with a shorter timeout", async () => {
   const final = { decision: { status: "final", outcome: "block" } };
   const { client, received } = await serve((response) => {
@@ -169,19 +104,6 @@ test("waitForOutcome gets the outcome through a proxy with a shorter timeout", a
     "27",
     "13",
   ]);
-});
-
-test("waitForOutcome fails after five minutes also if each refusal asks for a minute", async () => {
-  const { client, waits } = await serve(refusal(503, "unavailable", { "retry-after": "60" }));
-  await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);
-  expect(waits).toEqual(Array(5).fill(60_000));
-});
-
-test("waitForOutcome fails also if each refusal asks for no pause", async () => {
-  const refusals = Array(2_000).fill(refusal(503, "unavailable", { "retry-after": "0" }));
-  const { client, waits } = await serve(...refusals, json(200, { decision: { status: "final" } }));
-  await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);
-  expect(Math.min(...waits)).toBe(250);
 });
 
 test("waitForOutcome fails after about five minutes also if no answer comes at all", async () => {
@@ -251,12 +173,6 @@ test.each(["Rechnung-Ü1", "счёт", "a\nb", ""])(
     expect(received).toEqual([]);
   },
 );
-
-test("waitForOutcome does not retry if retries are off", async () => {
-  const { base_url, received } = await serve((response) => void response.socket?.destroy());
-  await expect(createClient({ base_url, retries_max: 0 }).waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
-  expect(received).toHaveLength(1);
-});
 
 test("an aborted signal ends a call at once and without retries", async () => {
   const { client, received } = await serve(() => {});

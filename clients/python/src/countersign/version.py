@@ -1,0 +1,3 @@
+"""The version of this package, which pyproject.toml reads."""
+
+version = "0.1.0"
