@@ -136,6 +136,12 @@ describe.skipIf(!has_frameworks)("with the frameworks (npm ci --prefix test/adap
       });
       const { intents } = await admin.listIntents({ agent_id, limit: 1 });
       expect(await admin.getDecision(intents[0]?.intent_id ?? "")).toMatchObject({ escalation_status: "cancelled" });
+
+      const late = { ...asked, amount_usd: 401, call_id: "reject late" };
+      const [held] = await runAgent("langchain", access, [late]);
+      await decide(agent_id, 401, { outcome: "approve" });
+      const [unused] = await runAgent("langchain", access, [{ ...late, state: held?.state ?? "", answer }]);
+      expect(unused).toMatchObject({ done: [], read: expect.stringContaining("Bob was paid yesterday") });
     },
     time_ms_max,
   );

@@ -1,11 +1,10 @@
 /** Guards the tools of LangChain and LangGraph agents as a middleware. */
+import { ApiError } from "../errors.ts";
 import {
   createToolGate,
   type GateClient,
   type GateOptions,
-  pendingText,
   type Review,
-  type Suspended,
   type ToolCall,
   type ToolGate,
   textWithNotes,
@@ -64,17 +63,28 @@ export function countersignMiddleware(client: GateClient, options: LangChainOpti
       // The framework itself makes the message, so that this package does not depend on its classes.
       const message = (text: string) =>
         handler({ ...request, tool: { name: toolCall.name, invoke: async () => text } });
+      const refusal = async (text: string) => asError(await message(text));
       for (;;) {
+        const review = interrupt !== undefined && gate.suspends ? await reviewOf(gate, call) : null;
+        if (review !== null && interrupt !== undefined) {
+          // The first time this throws and ends the run. After a resumption it returns the answer to the interrupt, which
+          // must be read before the call runs, because it may be a rejection.
+          const rejection = rejectionIn(interrupt(requestOf(toolCall, review)));
+          if (rejection !== null) return refusal(await withdrawn(client, gate, review, rejection));
+        }
         const answer = await gate.run(call, execute);
         if (answer.kind === "ran") return addNotes(answer.result, toolCall.id, answer.notes);
-        if (answer.kind === "refused") return asError(await message(answer.text));
-        if (interrupt === undefined) return asError(await message(pendingText(answer)));
-        // The first time this throws and ends the run. After a resumption it returns the reviewer's answer.
-        const rejection = rejectionIn(interrupt(requestOf(toolCall, answer)));
-        if (rejection !== null) return asError(await message(await withdrawn(client, gate, answer, rejection)));
+        if (answer.kind === "refused") return refusal(answer.text);
       }
     },
   };
+}
+
+/** Returns the review of a call that people decide or have approved; null: the call needs no interrupt. */
+async function reviewOf(gate: ToolGate, call: ToolCall): Promise<Review | null> {
+  const asked = await gate.ask(call);
+  if (asked.kind === "suspended") return asked.review;
+  return asked.kind === "allowed" ? asked.reviewed : null;
 }
 
 function callOf({ toolCall, runtime }: Request): ToolCall {
@@ -89,7 +99,7 @@ function callOf({ toolCall, runtime }: Request): ToolCall {
   };
 }
 
-function requestOf({ name, args }: Request["toolCall"], { review }: Suspended): HumanRequest {
+function requestOf({ name, args }: Request["toolCall"], review: Review): HumanRequest {
   const description = `Waits for review ${review.escalation_id ?? review.intent_id} in Countersign. Decide it there, then resume.`;
   return {
     actionRequests: [{ name, args, description }],
@@ -106,10 +116,16 @@ function rejectionIn(answer: unknown): string | null {
   return rejection === undefined ? null : (rejection.message ?? "The call was rejected.");
 }
 
-async function withdrawn(client: GateClient, gate: ToolGate, { review }: Suspended, reason: string): Promise<string> {
-  if (review.escalation_id !== null) await client.withdrawEscalation(review.escalation_id, { reason });
+/** Withdraws the call from review. It does not run, even if reviewers have approved it. */
+async function withdrawn(client: GateClient, gate: ToolGate, review: Review, reason: string): Promise<string> {
+  const { intent_id, escalation_id } = review;
+  try {
+    if (escalation_id !== null) await client.withdrawEscalation(escalation_id, { reason });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === "escalation_closed")) throw error;
+  }
   gate.skip(review);
-  return `Rejected, nothing was done. ${reason} Do not repeat this call. (${review.intent_id})`;
+  return `Rejected, nothing was done. ${reason} Do not repeat this call. (${intent_id})`;
 }
 
 interface ToolMessage {

@@ -145,6 +145,15 @@ test("an admitted call is claimed at once, and recorded when the framework repor
   expect(observed[1]).toEqual({ status: "executed" });
 });
 
+test("a call that people approved says so, but not one that shadow mode did not hold, or that was executed", async () => {
+  const approved = { outcome: "approve", verdict: "escalate", escalation_id: "esc_1" } as const;
+  const reviewed = await gateOf({ ...approved, enforced: true }).gate.ask(call);
+  expect(reviewed).toMatchObject({ reviewed: { intent_id: "int_1", escalation_id: "esc_1" } });
+  const execution = { status: "executed", at: null, by: null } as const;
+  for (const other of [{ enforced: false }, { enforced: true, execution }])
+    expect(await gateOf({ ...approved, ...other }).gate.ask(call)).toMatchObject({ reviewed: null });
+});
+
 test("a tool that returns its result in parts fails", async () => {
   const { gate, observed } = gateOf({ outcome: "approve" });
   async function* parts() {

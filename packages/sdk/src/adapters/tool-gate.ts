@@ -48,6 +48,8 @@ interface Allowed {
   readonly args: ActionContent;
   /** True: policies or reviewers changed the arguments. */
   readonly changed: boolean;
+  /** Set if people had to decide, and nobody has claimed the call. */
+  readonly reviewed: Review | null;
 }
 
 interface Refused {
@@ -158,7 +160,9 @@ export function createToolGate(client: GateClient, framework: string, options: G
       if (now.status === "pending") return suspended(now, onPending);
       const approved = contentOf(now, content);
       if (approved === null) return refused(new ActionBlocked(now));
-      return { kind: "allowed", args: approved, changed: now.outcome === "approve_modified" };
+      const is_held = now.verdict === "escalate" && now.enforced;
+      const reviewed = is_held && ["none", "skipped"].includes(now.execution?.status ?? "none") ? reviewOf(now) : null;
+      return { kind: "allowed", args: approved, changed: now.outcome === "approve_modified", reviewed };
     },
 
     admit: (call) => admitted(run, call),
