@@ -1,5 +1,6 @@
 /** The rooms of the code and their allowed imports. See ARCHITECTURE.md. */
 
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 
 /** A package, or a folder of packages/server/src. `free` may import anything, and no other room may import it. */
@@ -84,13 +85,22 @@ export function isTestCode(path: string): boolean {
   return /(?:^|\/)(?:test|testing|conformance)\/|\.test\.tsx?$|^(?:sim|bench|scripts)\/|vitest\.[\w.]*ts$/.test(path);
 }
 
+/** Returns the entries in the manifest of a package: "." and those with a name of their own. */
+function entriesOf(name: string): string[] {
+  const manifest = new URL(`../../packages/${name}/package.json`, import.meta.url);
+  if (!existsSync(manifest)) return [];
+  const { exports = {} }: { exports?: object } = JSON.parse(readFileSync(manifest, "utf8"));
+  return Object.keys(exports);
+}
+
 /** Returns why an import is forbidden and what to write instead, or null. */
 export function wallFinding(path: string, specifier: string): string | null {
   const from = roomOf(path);
   if (specifier.startsWith(".")) return relativeFinding(path, from, specifier);
   const [, name, deeper] = /^@countersign\/([\w-]+)(\/.*)?$/.exec(specifier) ?? [];
   if (name === undefined) return null;
-  if (deeper !== undefined) return `reaches inside a package: import from @countersign/${name} and export it there`;
+  if (deeper !== undefined && !entriesOf(name).includes(`.${deeper}`))
+    return `reaches inside a package: import from @countersign/${name} and export it there`;
   if (!path.startsWith("packages/") || from === "free") return null;
   return arrowFinding(from, name as Room);
 }

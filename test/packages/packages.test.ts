@@ -4,10 +4,12 @@ import { expect, test } from "vitest";
 
 const root = new URL("../../", import.meta.url);
 
+type Entry = Readonly<Record<string, string>>;
+
 interface Manifest {
   readonly main: string;
   readonly types: string;
-  readonly exports: { readonly ".": Readonly<Record<string, string>> };
+  readonly exports: { readonly ".": Entry } & Readonly<Record<string, Entry>>;
 }
 
 test.each(["cel", "contract", "sdk"])(
@@ -23,7 +25,7 @@ test.each(["cel", "contract", "sdk"])(
   "%s: files that a project resolves by its own conditions are in the package",
   (name) => {
     const manifest: Manifest = JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), "utf8"));
-    for (const [condition, target] of Object.entries(manifest.exports["."]))
+    for (const [condition, target] of Object.values(manifest.exports).flatMap(Object.entries<string>))
       if (!condition.startsWith("@countersign/")) expect(target, condition).toMatch(/^\.\/dist\//);
   },
 );

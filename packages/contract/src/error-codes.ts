@@ -137,7 +137,8 @@ export const errorCodes = {
   idempotency_conflict: {
     status: 409,
     meaning: "This Idempotency-Key was already used with another body.",
-    advice: "Use a new key for a new request. Send the same body to repeat the old one.",
+    advice:
+      "Use a new key for a new request. Send the same body to repeat the old one. For an intent `details` holds its `intent_id`.",
   },
   already_exists: {
     status: 409,

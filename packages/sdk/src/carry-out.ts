@@ -219,7 +219,7 @@ function observationOf<Result>(result: Result, failureOf: (result: Result) => st
  * Returns the content that may be executed; null: none. Uses the outcome, because in shadow mode no verdict stops an
  * action.
  */
-function contentOf({ outcome, modified_content }: Decision, submitted: ActionContent): ActionContent | null {
+export function contentOf({ outcome, modified_content }: Decision, submitted: ActionContent): ActionContent | null {
   if (outcome === "approve") return submitted;
   return outcome === "approve_modified" ? modified_content : null;
 }

@@ -2,13 +2,12 @@
  * Puts the service between an agent's framework and its tools. Recognises tools by their shape, so that no framework is
  * needed.
  */
-import type { ContextDocument, Execution, Intent } from "@countersign/contract";
+import type { ContextDocument, Execution, Intent, IntentSubmission } from "@countersign/contract";
 import { type CarryOutOptions, ClaimedBefore, carryOut, type DecidingClient } from "./carry-out.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** The common parts of all submissions. */
-export interface GuardOptions
-  extends Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onMessage" | "onUnrecorded"> {
+export interface SubmissionTerms {
   readonly agent: Intent["agent"];
   readonly membrane_id?: string;
   readonly mode?: "shadow";
@@ -16,6 +15,11 @@ export interface GuardOptions
   /** Returns further members of the intent: type and target of the action, a summary for reviewers, its impact. */
   readonly describe?: (verb: string, params: ActionContent) => CallDescription;
 }
+
+/** Options of `createGuard`. */
+export interface GuardOptions
+  extends SubmissionTerms,
+    Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onMessage" | "onUnrecorded"> {}
 
 /** Members of an intent besides the agent, the verb and the parameters. */
 export interface CallDescription extends Pick<Partial<Intent>, "estimated_impact" | "data_classes"> {
@@ -52,34 +56,19 @@ export interface Guard {
 
 /** Creates a guard for one agent. */
 export function createGuard(client: DecidingClient, options: GuardOptions): Guard {
-  const { agent, membrane_id, mode, context, describe, withdraw, onPending, onMessage, onUnrecorded } = options;
+  const { mode, withdraw, onPending, onMessage, onUnrecorded } = options;
 
   function fn<Params extends object, Rest extends unknown[], Result>(
     verb: string,
     run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
   ): (params: Params, ...rest: Rest) => Promise<Result> {
-    if (/^(?:Async)?GeneratorFunction$/.test(run.constructor.name)) throw inParts(verb);
+    refuseGenerator(verb, run);
     return async (params, ...rest) => {
       // Copied now, because `context` may take time.
       const content = plainContent(params ?? {});
-      const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
-      const known = await context?.(verb, content);
-      const submission = {
-        intent: {
-          ...said,
-          agent,
-          action: { verb, ...(type !== undefined && { type }), ...(target !== undefined && { target }) },
-          payload: { content, ...(summary !== undefined && { summary }) },
-        },
-        ...(known !== undefined && { context: known }),
-        ...(membrane_id !== undefined && { membrane_id }),
-      };
+      const submission = await submissionOf(options, verb, content);
       const signal = rest.map(signalIn).find((each) => each !== undefined);
-      const once = async (approved: ActionContent) => {
-        const result = await run(approved as Params, ...rest);
-        if (comesInParts(result)) throw inParts(verb);
-        return result;
-      };
+      const once = async (approved: ActionContent) => wholeResult(verb, await run(approved as Params, ...rest));
       const onDoneBefore = (execution: Execution, intent_id: string): never => {
         throw new ClaimedBefore(intent_id, execution);
       };
@@ -108,6 +97,37 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       return Object.fromEntries(guarded) as typeof tools;
     },
   };
+}
+
+/** Returns the submission of one call. `content` is the call's parameters as valid JSON. */
+export async function submissionOf(
+  { agent, membrane_id, context, describe }: SubmissionTerms,
+  verb: string,
+  content: ActionContent,
+): Promise<IntentSubmission> {
+  const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
+  const known = await context?.(verb, content);
+  return {
+    intent: {
+      ...said,
+      agent,
+      action: { verb, ...(type !== undefined && { type }), ...(target !== undefined && { target }) },
+      payload: { content, ...(summary !== undefined && { summary }) },
+    },
+    ...(known !== undefined && { context: known }),
+    ...(membrane_id !== undefined && { membrane_id }),
+  };
+}
+
+/** Throws a TypeError for a generator function, before its first call. */
+export function refuseGenerator(verb: string, run: (...given: never[]) => unknown): void {
+  if (/^(?:Async)?GeneratorFunction$/.test(run.constructor.name)) throw inParts(verb);
+}
+
+/** Returns the result. Throws a TypeError if it comes in parts. */
+export function wholeResult<Result>(verb: string, result: Result): Result {
+  if (comesInParts(result)) throw inParts(verb);
+  return result;
 }
 
 /**

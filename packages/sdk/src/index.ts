@@ -9,7 +9,14 @@ export {
 } from "./carry-out.ts";
 export { type Client, createClient } from "./client.ts";
 export { ApiError, ConnectionError } from "./errors.ts";
-export { type CallDescription, createGuard, type ExecutableTool, type Guard, type GuardOptions } from "./guard.ts";
+export {
+  type CallDescription,
+  createGuard,
+  type ExecutableTool,
+  type Guard,
+  type GuardOptions,
+  type SubmissionTerms,
+} from "./guard.ts";
 export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { ContextTarget } from "./operations/context.ts";
 export type { CounterQuery } from "./operations/counters.ts";

@@ -211,9 +211,9 @@ describe("Idempotency-Key", () => {
 
   test("the same key with another body or mode is 409; in another organization it is another key", async () => {
     const headers = { "Idempotency-Key": "conflict-1" };
-    await submit(admin, { intent }, headers);
+    const { intent_id } = (await submit(admin, { intent }, headers)).json;
     const other = await submit(admin, { intent: { ...intent, agent: { id: "x" } } }, headers);
-    expect(other.json.error.code).toBe("idempotency_conflict");
+    expect(other.json.error).toMatchObject({ code: "idempotency_conflict", details: [{ intent_id }] });
     expect((await submit(admin, { intent }, headers, "?mode=shadow")).status).toBe(409);
     const elsewhere = (await (await testOrganization(db)).key()).api_key;
     expect((await submit(elsewhere, { intent }, headers)).status).toBe(201);

@@ -374,7 +374,8 @@ async function replay(
   idempotency: IdempotencyRow | null,
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
 ): Promise<SubmissionAnswer> {
-  if (stored.request_sha256 !== idempotency?.request_sha256) throw new Fault("idempotency_conflict");
+  if (stored.request_sha256 !== idempotency?.request_sha256)
+    throw new Fault("idempotency_conflict", { details: [{ intent_id: stored.intent_id }] });
   const { decision, execution, other_wording } = await runtime.db.tenant(caller.org_id, (query) =>
     readFirstAnswer(query, caller.org_id, stored.intent_id),
   );

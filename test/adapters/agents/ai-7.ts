@@ -1,0 +1,53 @@
+import { guardTools } from "@countersign/sdk/ai-sdk";
+import { generateText, isStepCount, type ModelMessage, tool } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { z } from "zod";
+import { bank, client, program, type Scenario } from "./agent-program.ts";
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+/** Calls the tool once, and answers after it has read the result. */
+function stubModel({ call_id, amount_usd, to }: Scenario) {
+  return new MockLanguageModelV4({
+    doGenerate: async ({ prompt }) => {
+      const input = JSON.stringify({ amount_usd, to });
+      const call = { type: "tool-call", toolCallId: call_id, toolName: "send_money", input } as const;
+      const ends = prompt.at(-1)?.role === "tool";
+      return {
+        content: ends ? [{ type: "text", text: "done" }] : [call],
+        finishReason: { unified: ends ? "stop" : "tool-calls", raw: undefined },
+        usage,
+        warnings: [],
+      };
+    },
+  });
+}
+
+await program(async (scenario) => {
+  const { review, session, state } = scenario;
+  const { done, send } = bank();
+  const sendMoney = tool({
+    description: "Send money",
+    inputSchema: z.object({ amount_usd: z.number(), to: z.string() }),
+    execute: async (payment) => send(payment),
+  });
+  const guarded = guardTools(
+    client(scenario),
+    { agent: { id: "ai-7-bot" }, session, review },
+    { send_money: sendMoney },
+  );
+  const before: ModelMessage[] = state === undefined ? [{ role: "user", content: "Pay ann" }] : JSON.parse(state);
+  const messages = await guarded.resume(before);
+  if (messages === null) return { done, read: null, state: JSON.stringify(before) };
+  const model = stubModel(scenario);
+  const { response, finishReason, content } = await generateText({
+    ...{ model, messages, tools: guarded.tools, toolApproval: guarded.toolApproval, stopWhen: isStepCount(3) },
+  });
+  const suspended = content.some((part) => part.type === "tool-approval-request" && part.isAutomatic !== true);
+  if (suspended) return { done, read: null, state: JSON.stringify([...messages, ...response.messages]) };
+  const read = model.doGenerateCalls.at(-1)?.prompt.at(-1);
+  return { done, read: `${finishReason} ${JSON.stringify(read?.content)}`, state: null };
+});
