@@ -1,0 +1,36 @@
+/** Paths as texts. Knows no files: links and mounts of the machine can lead elsewhere. */
+import { posix } from "node:path";
+import type { Arg, Scope } from "./words.ts";
+
+export interface Place {
+  /** Root of the project; null: unknown. */
+  readonly workspace: string | null;
+  /** Home directory if the workspace shows it. */
+  readonly home: string | null;
+}
+
+export function placeOf(workspace: string | null): Place {
+  const home = workspace === null ? undefined : /^(?:\/home\/[^/]+|\/Users\/[^/]+|\/root)(?=\/|$)/.exec(workspace)?.[0];
+  return { workspace: workspace === null ? null : normal(workspace), home: home ?? null };
+}
+
+const normal = (path: string): string => posix.normalize(path).replace(/(?<=.)\/$/, "");
+
+/** Returns the path from the root, or from an unknown directory. `~` stays if the home directory is unknown. */
+export function resolved(path: string, cwd: string | null, { home }: Place): string {
+  if (/^~(?=\/|$)/.test(path)) return normal(home === null ? path : home + path.slice(1));
+  if (path.startsWith("/") || path.startsWith("~") || cwd === null) return normal(path);
+  return normal(`${cwd}/${path}`);
+}
+
+/** Returns the path from each directory that may be the current one. */
+export function resolvedAll({ text }: Arg, { cwds }: Scope, place: Place): readonly string[] {
+  return [...new Set(cwds.map((cwd) => resolved(text, cwd, place)))];
+}
+
+/** Returns whether a resolved path is outside the workspace. If the workspace is unknown, relative paths are inside. */
+export function isOutside(path: string, { workspace }: Place): boolean {
+  if (workspace !== null && (path === workspace || path.startsWith(workspace === "/" ? "/" : `${workspace}/`)))
+    return false;
+  return path.startsWith("/") || path.startsWith("~") || path === ".." || path.startsWith("../");
+}
