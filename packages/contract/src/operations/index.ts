@@ -7,6 +7,7 @@ import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
 import { freezeOperations } from "./freezes.ts";
 import { grantOperations } from "./grants.ts";
+import { hookOperations } from "./hooks.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
@@ -28,6 +29,7 @@ export const operations = {
   ...onboardingOperations,
   ...apiKeyOperations,
   ...intentOperations,
+  ...hookOperations,
   ...contextOperations,
   ...tokenIssuerOperations,
   ...membraneOperations,
