@@ -69,7 +69,7 @@ describe("hook claude-code", () => {
     expect(held.answer.permissionDecisionReason).toContain("Waiting for approval");
     const again = hook(hookOf("git push"), ["--wait", "60"]);
     const { escalations } = (await call(url, "GET", "/v1/escalations?status=pending", { key: org.reviewer })).json;
-    const path = `/v1/escalations/${escalations[0].escalation_id}/decide`;
+    const path = `/v1/escalations/${escalations[0].escalation_id}/decision`;
     expect((await call(url, "POST", path, { key: org.reviewer, body: { decision: "approve" } })).status).toBe(200);
     expect((await again).answer.permissionDecision).toBe("allow");
   });

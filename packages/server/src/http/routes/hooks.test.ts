@@ -28,7 +28,7 @@ const output = (answer: Awaited<ReturnType<typeof ask>>) => answer.json.hookSpec
 const newest = async () => (await call(url, "GET", "/v1/intents?limit=1", { key: org.admin })).json.intents[0];
 const rule = async (decision: "approve" | "block", more: object = {}) => {
   const { escalations } = (await call(url, "GET", "/v1/escalations?status=pending", { key: org.reviewer })).json;
-  const path = `/v1/escalations/${escalations[0].escalation_id}/decide`;
+  const path = `/v1/escalations/${escalations[0].escalation_id}/decision`;
   const ruled = await call(url, "POST", path, { key: org.reviewer, body: { decision, ...more } });
   expect(ruled.status, ruled.text).toBe(200);
 };
