@@ -42,7 +42,7 @@ Examples:
 
 Exit code: 0, or 2 if standard input is no hook. Claude Code then stops the call.`;
 
-const installHelp = `
+const install_help = `
 Shows the settings, asks, and writes .claude/settings.json of this directory, or with --user of your home directory. Keeps all other
 settings. Installing again replaces the earlier hooks of Countersign.
 
@@ -50,7 +50,7 @@ Examples:
   $ countersign hook install
   $ countersign hook install --user --yes --agent laptop --wait 600`;
 
-const uninstallHelp = `
+const uninstall_help = `
 Example:
   $ countersign hook uninstall --project`;
 
@@ -72,12 +72,12 @@ export function addHook(program: Command, terminal: Terminal): void {
   withPlaceOptions(
     withCallOptions(hook.command("install").description("write the hooks into the settings of Claude Code")),
   )
-    .addHelpText("after", installHelp)
+    .addHelpText("after", install_help)
     .action((options: CallOptions & PlaceOptions) =>
       change(terminal, options, (settings) => withHooks(settings, written(options), options.wait)),
     );
   withPlaceOptions(hook.command("uninstall").description("remove the hooks from the settings of Claude Code"))
-    .addHelpText("after", uninstallHelp)
+    .addHelpText("after", uninstall_help)
     .action((options: PlaceOptions) => change(terminal, options, withoutHooks));
 }
 

@@ -7,7 +7,6 @@ import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
 import { freezeOperations } from "./freezes.ts";
 import { grantOperations } from "./grants.ts";
-import { hookOperations } from "./hooks.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
@@ -29,7 +28,6 @@ export const operations = {
   ...onboardingOperations,
   ...apiKeyOperations,
   ...intentOperations,
-  ...hookOperations,
   ...contextOperations,
   ...tokenIssuerOperations,
   ...membraneOperations,

@@ -45,7 +45,7 @@ export const ClaudeCodeHookQuery = closed({
 });
 export type ClaudeCodeHookQuery = Static<typeof ClaudeCodeHookQuery>;
 
-/** What Claude Code reads. Without `permissionDecision`, its own permissions decide. */
+/** The answer that Claude Code reads. Without `permissionDecision`, its own permissions decide. */
 export const ClaudeCodeHookAnswer = Type.Object(
   {
     hookSpecificOutput: Type.Optional(

@@ -18,7 +18,8 @@ test.each([
   ["WebFetch", { url: "https://a.example", prompt: "x" }, "data.read"],
 ])("the tool %s has its action type, and the directories as parameters", (tool, tool_input, type) => {
   const content = { ...tool_input, cwd: "/w/sub", workspace: "/w" };
-  expect(submitted(tool, tool_input, { workspace: "/w" })).toEqual({ verb: tool, type, content });
+  const target = { type: "workspace", identifier: "/w" };
+  expect(submitted(tool, tool_input, { workspace: "/w" })).toEqual({ verb: tool, type, target, content });
 });
 
 test("without a workspace, the current directory counts, and the agent cannot name another one", () => {

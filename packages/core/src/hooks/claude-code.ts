@@ -48,7 +48,7 @@ export function claudeCodeSubmission(input: ClaudeCodeHookInput, query: ClaudeCo
   return {
     intent: {
       agent: { id: agent, framework: "claude-code", session_id },
-      action: { ...actionOf(tool_name), ...(type !== undefined && { type }) },
+      action: type === undefined ? actionOf(tool_name) : { verb: tool_name, type, ...placeOf(input, query) },
       payload: {
         content: type === undefined ? { ...tool_input } : contentOf(input, query),
         ...(summary !== null && { summary: clipText(summary, limits.summary_chars_max) }),
@@ -57,6 +57,12 @@ export function claudeCodeSubmission(input: ClaudeCodeHookInput, query: ClaudeCo
     ...(membrane_id !== undefined && { membrane_id }),
     ...(isClaimed(input) && { claim: "required" as const }),
   };
+}
+
+/** Reviewers see the project as the target. */
+function placeOf({ cwd }: ClaudeCodeHookInput, { workspace = cwd }: ClaudeCodeHookQuery) {
+  if (workspace === undefined || workspace === "" || workspace.length > limits.target_identifier_chars_max) return {};
+  return { target: { type: "workspace", identifier: workspace } };
 }
 
 /** `mcp__server__tool` is the tool of a server, as for the MCP proxy. */

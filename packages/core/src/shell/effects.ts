@@ -1,4 +1,4 @@
-/** What a command does, as far as its text shows. `effects(params)` of the policy language returns it. */
+/** Collects the effects of a command, as far as its text shows them. */
 import { kindsOf } from "./kinds.ts";
 import { isOutside, type Place, resolvedAll } from "./paths.ts";
 import type { Arg, Scope } from "./words.ts";

@@ -29,23 +29,24 @@ import {
 
 type Found = Omit<Effects, "kinds">;
 
-export const kindMeanings = {
-  wipes: "deletes `/`, a system directory, a home directory or the whole workspace, or overwrites a disk",
-  discards: "discards changes that are in no commit, or drops tables, databases or volumes",
-  reads_secrets: "reads a file that usually has secrets, or prints credentials",
-  calls_metadata: "calls the metadata service of a cloud",
-  reaches_out: "inline code that uses the network, other programs, the environment, or changes files",
-  publishes: "uploads, publishes or posts",
-  pushes: "pushes to a shared repository, or changes pull requests and releases",
-  overwrites_branch: "overwrites or deletes a branch that others may use",
-  changes_rights: "uses or changes rights, users, services or mounts of the machine",
-  runs_later: "changes what runs later: start-up files, scheduled jobs, git hooks, settings of tools",
-  changes_guard: "changes settings or hooks of Claude Code or Countersign, or loads code into every program",
-  names_production: "works with a system whose name contains prod, prd or production",
-  changes_systems: "changes a cluster, a cloud or a deployed application",
-} as const;
+/** docs/reference/policies.md gives the meanings. */
+export const kindNames = [
+  "wipes",
+  "discards",
+  "reads_secrets",
+  "calls_metadata",
+  "reaches_out",
+  "publishes",
+  "pushes",
+  "overwrites_branch",
+  "changes_rights",
+  "runs_later",
+  "changes_guard",
+  "names_production",
+  "changes_systems",
+] as const;
 
-export type Kind = keyof typeof kindMeanings;
+type Kind = (typeof kindNames)[number];
 
 const kinds: Readonly<Record<Kind, (found: Found, root: string | null) => boolean>> = {
   wipes: ({ deletes, writes, runs }, root) =>
@@ -79,7 +80,7 @@ const kinds: Readonly<Record<Kind, (found: Found, root: string | null) => boolea
 };
 
 export function kindsOf(found: Found, workspace: string | null): readonly Kind[] {
-  return (Object.keys(kinds) as Kind[]).filter((kind) => kinds[kind](found, workspace));
+  return kindNames.filter((kind) => kinds[kind](found, workspace));
 }
 
 const isAny = (patterns: readonly RegExp[], text: string): boolean => patterns.some((pattern) => pattern.test(text));

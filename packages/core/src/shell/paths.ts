@@ -1,5 +1,4 @@
 /** Paths as texts. Knows no files: links and mounts of the machine can lead elsewhere. */
-import { posix } from "node:path";
 import type { Arg, Scope } from "./words.ts";
 
 export interface Place {
@@ -14,7 +13,17 @@ export function placeOf(workspace: string | null): Place {
   return { workspace: workspace === null ? null : normal(workspace), home: home ?? null };
 }
 
-const normal = (path: string): string => posix.normalize(path).replace(/(?<=.)\/$/, "");
+/** Returns the path without empty parts, `.`, and `..` after a name; `.` for the directory itself. */
+export function normal(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    const is_back = part === ".." && (path.startsWith("/") || (parts.length > 0 && parts.at(-1) !== ".."));
+    if (is_back) parts.pop();
+    else parts.push(part);
+  }
+  return path.startsWith("/") ? `/${parts.join("/")}` : parts.join("/") || ".";
+}
 
 /** Returns the path from the root, or from an unknown directory. `~` stays if the home directory is unknown. */
 export function resolved(path: string, cwd: string | null, { home }: Place): string {

@@ -3,7 +3,7 @@
 export interface FileArgs {
   readonly valued: ReadonlySet<string>;
   /**
-   * What the arguments without options are. `all`: each; `last`: the last one (and the others are read); `rest`: all but
+   * Which arguments without options are written. `all`: each; `last`: the last one (and the others are read); `rest`: all but
    * the first; `none`: no file.
    */
   readonly writes?: "all" | "last" | "rest";

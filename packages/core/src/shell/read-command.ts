@@ -1,11 +1,11 @@
 /** Adds what one simple command does. */
-import { posix } from "node:path";
 import { readCode } from "./code.ts";
 import type { Collected } from "./effects.ts";
 import { connect, copyOver, curl, hostOfCopy, type Transfer, urlHosts, wget } from "./hosts.ts";
 import { fetchedBy, installsOf } from "./installs.ts";
 import { launchedBy } from "./launchers.ts";
 import { has, split, valuesOf } from "./options.ts";
+import { normal } from "./paths.ts";
 import { type FileArgs, fileArgs, leadingOptions, textPrograms } from "./programs.ts";
 import type { ScriptReader, Simple } from "./read-script.ts";
 import { type Arg, literal, type Scope } from "./words.ts";
@@ -39,7 +39,9 @@ export function readCommand(command: Simple, reader: ScriptReader): void {
 
 /** `/usr/bin/rm` and `\rm` are `rm`. A script of the project keeps its path. */
 function programOf(text: string): string {
-  return /^\/(?:usr\/(?:local\/)?)?s?bin\/|^\/opt\/homebrew\/bin\//.test(text) ? posix.basename(text) : text;
+  return /^\/(?:usr\/(?:local\/)?)?s?bin\/|^\/opt\/homebrew\/bin\//.test(text)
+    ? (text.split("/").at(-1) as string)
+    : text;
 }
 
 function isNothing(program: string, { functions }: Scope): boolean {
@@ -107,8 +109,8 @@ function directories({ text, clear }: Arg, scope: Scope, { place }: Collected): 
   if (!clear || text === "-") return [null];
   return scope.cwds.map((cwd) => {
     if (text.startsWith("~")) return place.home === null ? text : place.home + text.slice(1);
-    if (text.startsWith("/")) return posix.normalize(text);
-    return cwd === null ? null : posix.join(cwd, text);
+    if (text.startsWith("/")) return normal(text);
+    return cwd === null ? null : normal(`${cwd}/${text}`);
   });
 }
 
