@@ -1,4 +1,4 @@
-/** `countersign hook` as Claude Code starts it: a process with JSON on its standard input and output. */
+/** `countersign hook` against the service. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,18 +31,35 @@ function hookOf(command: string, more: object = {}) {
   return { ...given, tool_input: { command }, ...more };
 }
 
+const environment = (settings: Record<string, string> = {}) => ({
+  ...{ COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: org.agent, CLAUDE_PROJECT_DIR: folder },
+  ...settings,
+});
+
 async function hook(input: unknown, options: readonly string[] = [], settings: Record<string, string> = {}) {
-  const { PATH = "" } = process.env;
-  const env = { PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: org.agent, CLAUDE_PROJECT_DIR: folder, ...settings };
-  const child = spawn(process.execPath, [...cliProgram, "hook", "claude-code", ...options], { env });
-  child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
-  const [stdout, stderr, code] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise((resolve) => child.once("close", resolve)),
-  ]);
+  const cli = beginCli(["hook", "claude-code", ...options], environment(settings));
+  cli.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
+  const { code, stdout, stderr } = await cli.finished;
   return { code, stderr, answer: stdout === "" ? null : JSON.parse(stdout).hookSpecificOutput };
 }
+
+/** Runs the installed command as Claude Code does: in a shell, with JSON on standard input and output. */
+async function asProcess(input: string, program: readonly string[]) {
+  const { PATH = "" } = process.env;
+  const line = `${program.map((word) => `'${word}'`).join(" ")} hook claude-code || exit 2`;
+  const child = spawn("sh", ["-c", line], { env: { PATH, ...environment() } });
+  child.stdin.on("error", () => undefined); // A program that is missing reads nothing.
+  child.stdin.end(input);
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  return { stdout: await text(child.stdout), code: await closed };
+}
+
+test("the installed command answers as a process, and its shell stops the call if the program is missing or fails", async () => {
+  const answered = await asProcess(JSON.stringify(hookOf("npm test")), [process.execPath, ...cliProgram]);
+  expect(answered.code).toBe(0);
+  expect(JSON.parse(answered.stdout).hookSpecificOutput.permissionDecision).toBe("allow");
+  expect(await asProcess("{}", [join(folder, "missing")])).toEqual({ stdout: "", code: 2 });
+});
 
 describe("hook claude-code", () => {
   test("allows a call, and reports its outcome without the output of the tool", async () => {
@@ -70,7 +87,7 @@ describe("hook claude-code", () => {
     const again = hook(hookOf("git push"), ["--wait", "60"]);
     const { escalations } = (await call(url, "GET", "/v1/escalations?status=pending", { key: org.reviewer })).json;
     const path = `/v1/escalations/${escalations[0].escalation_id}/decision`;
-    expect((await call(url, "POST", path, { key: org.reviewer, body: { decision: "approve" } })).status).toBe(200);
+    expect((await call(url, "POST", path, { key: org.reviewer, body: { outcome: "approve" } })).status).toBe(200);
     expect((await again).answer.permissionDecision).toBe("allow");
   });
 

@@ -29,7 +29,7 @@ const newest = async () => (await call(url, "GET", "/v1/intents?limit=1", { key:
 const rule = async (decision: "approve" | "block", more: object = {}) => {
   const { escalations } = (await call(url, "GET", "/v1/escalations?status=pending", { key: org.reviewer })).json;
   const path = `/v1/escalations/${escalations[0].escalation_id}/decision`;
-  const ruled = await call(url, "POST", path, { key: org.reviewer, body: { decision, ...more } });
+  const ruled = await call(url, "POST", path, { key: org.reviewer, body: { outcome: decision, ...more } });
   expect(ruled.status, ruled.text).toBe(200);
 };
 
