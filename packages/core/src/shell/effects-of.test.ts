@@ -77,6 +77,28 @@ test("code that a pipe or a substitution gives an interpreter is unseen, and wri
   expect(effects("python3 - <<E\nprint(1)\nE").code).toEqual(["print(1)\n"]);
 });
 
+describe("nothing hides a deletion", () => {
+  test.each([
+    ["a function of the same name, in a subshell or behind command", "(rm() { :; }); command rm -r /etc"],
+    ["a value that another command may give a variable", 'X=a; printf -v X /etc; rm -r "$X"'],
+    ["a value of one command", "X=a; X=/etc sh -c 'rm -r $X'"],
+    ["an appended value", 'X=a; X+=/../../etc; rm -r "$X"'],
+    ["a value that is read", "X=a; read X < f; rm -r $X"],
+    ["the input of xargs", "echo /etc | xargs -I{} rm -r {}"],
+    ["the input of xargs in a script", "echo /etc | xargs -I{} sh -c 'rm -r {}'"],
+    ["the result of find in a script", "find /etc -exec sh -c 'rm -r {}' ;"],
+    ["a pattern of case", "case a in $(rm -r /etc)) ;; esac"],
+    ["an arithmetic loop", "for ((i = $(rm -r /etc); ; )); do a; done"],
+    ["braces", "{rm,-r,/etc}"],
+    ["a program in an argument", "parallel rm -r ::: /etc"],
+    ["env -S", "env -S 'rm -r /etc'"],
+    ["a failed cd", "cd /etc; rm -r ../etc"],
+  ])("%s", (_, command) => {
+    const { deletes, unclear, unseen } = effects(command);
+    expect(deletes.includes("/etc") || unclear.length > 0 || unseen.length > 0).toBe(true);
+  });
+});
+
 describe("what cannot be read is unclear", () => {
   test.each([
     ["a program of the machine's variables", "$X y", "program: $X"],

@@ -21,7 +21,7 @@ export function effectsOf(params: unknown): Effects {
   };
   const cwd = text("cwd");
   const found = new Collected(placeOf(text("workspace") ?? cwd));
-  const scope: Scope = { cwds: [cwd ?? "."], vars: new Map(), functions: new Set() };
+  const scope: Scope = { cwds: [cwd ?? "."], vars: new Map() };
   for (const name of ["file_path", "notebook_path", "path"]) {
     const path = text(name);
     if (path === null) continue;

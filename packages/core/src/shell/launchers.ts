@@ -33,14 +33,29 @@ const launchers: ReadonlyMap<string, Launcher> = new Map([
   ["ionice", launcher("-c -n --class --classdata")],
   ["stdbuf", launcher("-i -o -e --input --output --error")],
   ["time", launcher("-f -o --format --output")],
-  ["watch", launcher("-n --interval")],
   ["flock", launcher("-w --timeout -E", 1)],
   ["chroot", { ...launcher("--userspec --groups", 1), runs: true }],
+  ["strace", launcher("-o -e -p -s -u -E")],
+  ["systemd-run", { ...launcher("-p -u --unit --property --uid --gid --slice -E --setenv"), runs: true }],
   ["exec", launcher("-a")],
   ["script", { ...launcher("-c", 0), runs: true }],
-  ...["nohup", "setsid", "command", "builtin", "caffeinate", "unbuffer", "chronic", "noglob", "busybox"].map(
-    (name): [string, Launcher] => [name, launcher()],
-  ),
+  ...[
+    "fakeroot",
+    "xvfb-run",
+    "valgrind",
+    "ltrace",
+    "rlwrap",
+    "firejail",
+    "nohup",
+    "setsid",
+    "command",
+    "builtin",
+    "caffeinate",
+    "unbuffer",
+    "chronic",
+    "noglob",
+    "busybox",
+  ].map((name): [string, Launcher] => [name, launcher()]),
 ]);
 
 /** `npm exec`, `uv run` and others. The words after them are a command of the project's packages. */

@@ -7,7 +7,8 @@ import { launchedBy } from "./launchers.ts";
 import { has, split, valuesOf } from "./options.ts";
 import { normal } from "./paths.ts";
 import { type FileArgs, fileArgs, leadingOptions, textPrograms } from "./programs.ts";
-import type { ScriptReader, Simple } from "./read-script.ts";
+import { addValues, type ScriptReader, type Simple } from "./read-script.ts";
+import { startingOthers } from "./tables/commands.ts";
 import { type Arg, literal, type Scope } from "./words.ts";
 
 export function readCommand(command: Simple, reader: ScriptReader): void {
@@ -16,7 +17,9 @@ export function readCommand(command: Simple, reader: ScriptReader): void {
   if (first === undefined) return;
   if (!first.clear) return void found.add("unclear", `program: ${first.text}`);
   const program = programOf(first.text);
-  if (isNothing(program, command.scope)) return;
+  if (program === "") return;
+  const line = [program, ...args.map(({ text }) => text)].join(" ");
+  if (startingOthers.some((pattern) => pattern.test(line))) found.add("unclear", `a program in an argument: ${line}`);
   const launched = launchedBy(program, args);
   if (launched !== null) {
     for (const each of launched.assigned) found.add("variables", each);
@@ -24,10 +27,13 @@ export function readCommand(command: Simple, reader: ScriptReader): void {
     if (launched.runs || launched.words.length === 0) addRun(found, program, args);
     for (const each of fetchedBy(program, launched.words[0])) found.add("installs", each);
     for (const host of urlHosts(args.slice(0, args.length - launched.words.length))) found.add("hosts", host);
-    if (launched.words.length > 0) reader.start({ ...command, words: withInput(program, launched.words, command) });
+    if (launched.words.length > 0)
+      reader.start({ ...command, words: withInput(program, launched.words, args, command) });
     return;
   }
   if (changesScope(program, args, command, found)) return;
+  if (program === "printf" && args[0]?.text.startsWith("-v") === true)
+    addValues(command.scope, args[0].text.slice(2) || (args[1]?.text ?? ""), [unclear("printf")]);
   addRun(found, program, args);
   readCode(program, args, command, reader);
   for (const each of installsOf(program, args)) found.add("installs", each);
@@ -44,24 +50,40 @@ function programOf(text: string): string {
     : text;
 }
 
-function isNothing(program: string, { functions }: Scope): boolean {
-  return program === "" || functions.has(program);
+/** `xargs` adds what its input names: the places that `find`, `ls` or `git ls-files` search; otherwise unclear. */
+function withInput(program: string, words: readonly Arg[], all: readonly Arg[], { input }: Simple): readonly Arg[] {
+  if (program !== "xargs") return words;
+  const options = all.slice(0, all.length - words.length);
+  const given = split(options, new Set(["-I", "-i", "--replace"]));
+  const replaced = valuesOf(given, "-I", "--replace")[0]?.text ?? (has(given, "-i", "--replace") ? "{}" : null);
+  const places = placesIn(input);
+  return replaced === null ? [...words, ...places] : words.flatMap((word) => filled(word, replaced, places));
 }
 
-/** `xargs` appends what its input names: the places that `find`, `ls` or `git ls-files` search; otherwise unclear. */
-function withInput(program: string, words: readonly Arg[], { input }: Simple): readonly Arg[] {
-  if (program !== "xargs") return words;
+/** A place inside a longer text, such as that of `sh -c`, becomes a part of a program. */
+function filled(word: Arg, mark: string, places: readonly Arg[]): readonly Arg[] {
+  if (!word.text.includes(mark)) return [word];
+  return places.map(({ text, clear }) => ({
+    text: word.text.replaceAll(mark, text),
+    clear,
+    made: /\s/.test(word.text),
+  }));
+}
+
+function placesIn(input: Simple["input"]): readonly Arg[] {
   const [only, ...others] = input !== null && "from" in input ? input.from : [];
   const [source, ...args] = only?.words ?? [];
-  const unknown = { text: "$xargs", clear: false, made: false };
   const filters = others.every(({ words: [name] }) => /^(?:grep|egrep|rg|head|tail|sort|uniq)$/.test(name?.text ?? ""));
-  if (source === undefined || !filters) return [...words, unknown];
-  if (source.text === "find") return [...words, ...searched(args)];
-  if (source.text === "ls" || source.text === "fd") return [...words, ...orHere(split(args).rest)];
-  if (source.text === "git" && args[0]?.text === "ls-files") return [...words, literal(".")];
-  if (/^(?:grep|rg)$/.test(source.text)) return [...words, ...orHere(split(args).rest.slice(1))];
-  return [...words, unknown];
+  if (source !== undefined && filters) {
+    if (source.text === "find") return searched(args);
+    if (source.text === "ls" || source.text === "fd") return orHere(split(args).rest);
+    if (source.text === "git" && args[0]?.text === "ls-files") return [literal(".")];
+    if (/^(?:grep|rg)$/.test(source.text)) return orHere(split(args).rest.slice(1));
+  }
+  return [unclear("xargs")];
 }
+
+const unclear = (name: string): Arg => ({ text: `$${name}`, clear: false, made: false });
 
 const orHere = (args: readonly Arg[]): readonly Arg[] => (args.length === 0 ? [literal(".")] : args);
 
@@ -86,7 +108,11 @@ function changesScope(program: string, args: readonly Arg[], { scope }: Simple, 
       scope.cwds = [null];
       return true;
     case "read":
-      for (const { text } of split(args, new Set(["-p", "-d", "-n", "-t", "-u"])).rest) scope.vars.delete(text);
+    case "mapfile":
+    case "readarray":
+    case "getopts":
+      for (const { text } of split(args, new Set(["-p", "-d", "-n", "-t", "-u", "-a"])).rest)
+        addValues(scope, text, [unclear(text)]);
       return true;
     case "export":
     case "declare":
@@ -98,7 +124,7 @@ function changesScope(program: string, args: readonly Arg[], { scope }: Simple, 
     case "unalias":
     case "umask":
     case "ulimit":
-    case "getopts":
+      if (split(args).options.some(({ name }) => name === "-n")) found.add("unclear", `a name of a name: ${program}`);
       return args.length > 0;
     default:
       return false;
@@ -267,9 +293,7 @@ function addFind(args: readonly Arg[], command: Simple, reader: ScriptReader): v
     if (!/^-(?:exec|execdir|ok|okdir)$/.test(text)) continue;
     const rest = args.slice(at + 1);
     const end = rest.findIndex(({ text: each }) => each === ";" || each === "+");
-    const words = (end < 0 ? rest : rest.slice(0, end)).flatMap((arg) =>
-      arg.text === "{}" ? roots : arg.text.includes("{}") ? [{ ...arg, clear: false }] : [arg],
-    );
+    const words = (end < 0 ? rest : rest.slice(0, end)).flatMap((arg) => filled(arg, "{}", roots));
     reader.start({ ...command, words });
   }
 }

@@ -133,12 +133,14 @@ export class ScriptReader {
       case "BraceGroup":
         return this.#list(node.body, scope, input);
       case "Case":
-        scriptsIn(node.word, this.#inner(scope));
+        for (const word of [node.word, ...node.items.flatMap(({ pattern }) => pattern)])
+          scriptsIn(word, this.#inner(scope));
         return node.items.flatMap(({ body }) => this.#list(body, scope, input));
       case "ArithmeticFor":
+        for (const part of [node.initialize, node.test, node.update])
+          if (part !== undefined) scriptsIn(part, this.#inner(scope));
         return this.#list(node.body, scope, input);
       case "Function":
-        scope.functions.add(node.name.value);
         return this.#body(node.body, copyOf(scope), null);
       case "Coproc":
         return this.#body(node.body, copyOf(scope), null);
@@ -155,13 +157,13 @@ export class ScriptReader {
 
   #command(node: Command, scope: Scope, input: Input | null): readonly Simple[] {
     const given = this.#redirects(node.redirects, scope) ?? input;
-    for (const each of node.prefix) if (each.type === "Assignment") this.assign(each, scope, node.name === undefined);
+    for (const each of node.prefix) if (each.type === "Assignment") this.#assign(each, scope);
     if (node.name === undefined) return [];
     const words = [
       ...this.#expand(node.name, scope),
       ...node.args.flatMap((arg) => {
         if (arg.type === "Word") return this.#expand(arg, scope);
-        this.assign(arg, scope, true);
+        this.#assign(arg, scope);
         return [{ ...literal(arg.text), clear: !/[$`]/.test(arg.text) }];
       }),
     ];
@@ -170,12 +172,13 @@ export class ScriptReader {
     return [simple];
   }
 
-  /** `keeps`: the variable is set for the rest of the script, not for one command. */
-  assign({ name, value, text }: AssignmentPrefix, scope: Scope, keeps: boolean): void {
+  #assign({ name, value, index, append, text }: AssignmentPrefix, scope: Scope): void {
+    if (index !== undefined) scriptsIn(index, this.#inner(scope));
     const elements = value.type === "Word" ? [value] : value.elements;
     const values = elements.flatMap((each) => this.#expand(each, scope));
     this.found.add("variables", values.length === 1 ? `${name}=${values[0]?.text}` : text);
-    if (keeps) addValues(scope, name, values.length === 0 ? [literal("")] : values);
+    addValues(scope, name, append === true ? [{ text: `$${name}`, clear: false, made: false }] : values);
+    if (values.length === 0) addValues(scope, name, [literal("")]);
   }
 
   /** Returns the input that the redirections give; null: none. */
@@ -209,8 +212,8 @@ export class ScriptReader {
   }
 }
 
-function copyOf({ cwds, vars, functions }: Scope): Scope {
-  return { cwds, vars: new Map(vars), functions };
+function copyOf({ cwds, vars }: Scope): Scope {
+  return { cwds, vars: new Map(vars) };
 }
 
 function union(one: Scope["cwds"], other: Scope["cwds"]): Scope["cwds"] {

@@ -23,7 +23,6 @@ export interface Scope {
   cwds: readonly (string | null)[];
   /** All literal values that the script gives a variable. */
   readonly vars: Map<string, readonly Arg[]>;
-  readonly functions: Set<string>;
 }
 
 /** More values of one word are unclear. */

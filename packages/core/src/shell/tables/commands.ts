@@ -96,6 +96,28 @@ export const scheduling: readonly RegExp[] = [
   /^git config (?:.* )?(?:core\.(?:hooksPath|sshCommand|fsmonitor|pager|editor)|credential\.helper|alias\.\S+|init\.templateDir) \S/,
 ];
 
+/** Commands with a program inside an argument that is not read. */
+export const startingOthers: readonly RegExp[] = [
+  words(
+    "parallel",
+    "tmux",
+    "screen",
+    "hyperfine",
+    "entr",
+    "watch",
+    "script",
+    "git submodule foreach",
+    "git bisect run",
+  ),
+  /^git rebase (?:.* )?(?:--exec|-x)(?= |=)/,
+  /^tar (?:.* )?(?:--to-command|--checkpoint-action|--use-compress-program|-I)(?= |=)/,
+  /^env (?:.* )?(?:-S|--split-string)/,
+  /^(?:vim?|nvim|ed|ex|emacs) (?:.* )?(?:-c|\+\S|--eval|--cmd)/,
+  /^(?:ssh|scp|rsync|git) (?:.* )?(?:-o ?)?ProxyCommand/i,
+  /^(?:npx|npm exec|npm x) (?:.* )?(?:-c|--call)(?= |=)/,
+  /^flock (?:.* )?-c /,
+];
+
 /** Programs that change the guard of the agent, or start another agent with other settings. */
 export const guarding: readonly RegExp[] = [
   words(
