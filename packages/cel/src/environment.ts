@@ -39,6 +39,8 @@ export interface HostFunction {
   readonly acceptsUnknown?: boolean;
   /** Upper bound of its charge: a sum of multiples of the sizes and constants. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
+  /** Upper bounds of its result's size. Default: as large as the arguments, and some entries of its own. */
+  readonly size?: (sizes: readonly Size[]) => Size;
   /**
    * Must not throw, keep state, or read a clock: `context.now` is the instant of the decision. A double arrives as
    * number, an int as bigint or whole number. May return an `Unknown`, or a whole number where int is declared.
@@ -201,5 +203,6 @@ function declare(f: HostFunction): FunctionDeclaration {
     acceptsUnknown: f.acceptsUnknown === true,
     checked: true,
     ...(f.cost === undefined ? {} : { cost: f.cost }),
+    ...(f.size === undefined ? {} : { size: f.size }),
   };
 }

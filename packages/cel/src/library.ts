@@ -39,6 +39,8 @@ export interface FunctionDeclaration {
   readonly checked?: boolean;
   /** Maximum charge of a host function. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
+  /** Upper bounds of its result's size. Default: as large as the arguments, and some entries of its own. */
+  readonly size?: (sizes: readonly Size[]) => Size;
   /** Returns the result if the first argument decides it, and undefined otherwise. */
   readonly decides?: (first: Value) => Value | undefined;
   /** A cheaper form that returns a number, for functions that always return a safe int. */

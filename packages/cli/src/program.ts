@@ -6,6 +6,7 @@ import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
+import { addHook } from "./commands/hook.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
@@ -47,7 +48,7 @@ export function createProgram(terminal: Terminal): Command {
     });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
+    ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
     ...[addAgents, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
   ])
     add(program, terminal);

@@ -22,6 +22,8 @@ export const actionTypes = {
   "system.recover": "restores, restarts or fails over",
   "identity.grant": "grants rights or an account",
   "identity.revoke": "revokes rights or an account",
+  "code.execute": "runs commands or code on a machine",
+  "file.write": "writes, changes or deletes files of a project",
   "model.decide": "lets a model decide about a person",
   "model.train": "trains a model",
 } as const satisfies Record<string, string>;

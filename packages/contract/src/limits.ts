@@ -46,6 +46,11 @@ export const limits = {
   label_chars_max: 128,
   comment_chars_max: 4_000,
 
+  // Hooks of coding agents
+  hook_id_chars_max: 100,
+  hook_wait_seconds_default: 50,
+  path_chars_max: 4_096,
+
   // Grants. See docs/decisions/0045-grants.md
   grant_times_max: 1_000,
   grant_hours_max: 720,

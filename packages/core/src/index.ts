@@ -85,6 +85,13 @@ export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { factsOf, factsText } from "./facts/stored-facts.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
+export {
+  claudeCodeAnswer,
+  claudeCodeKey,
+  claudeCodeSubmission,
+  denial,
+  isClaimed,
+} from "./hooks/claude-code.ts";
 export { decisionForPeople, factsForPeople, intentForPeople } from "./masks/for-people.ts";
 export { maskedValue } from "./masks/mask.ts";
 export { type AgentNames, agentNames } from "./names/known-names.ts";

@@ -7,6 +7,7 @@ import { counterCalls } from "./operations/counters.ts";
 import { escalationCalls } from "./operations/escalations.ts";
 import { freezeCalls } from "./operations/freezes.ts";
 import { grantCalls } from "./operations/grants.ts";
+import { hookCalls } from "./operations/hooks.ts";
 import { intentCalls } from "./operations/intents.ts";
 import { membraneCalls } from "./operations/membranes.ts";
 import { organizationCalls } from "./operations/organization.ts";
@@ -43,6 +44,7 @@ export function createClient(options: TransportOptions) {
     intake: (input: IntakeInput) => call<Intake>("POST", "/v1/onboarding/intake", { body: input }),
 
     ...intentCalls(call),
+    ...hookCalls(call),
     ...apiKeyCalls(call),
     ...contextCalls(call),
     ...tokenIssuerCalls(call),

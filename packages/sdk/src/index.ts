@@ -21,6 +21,7 @@ export { newIdempotencyKey } from "./idempotency-key.ts";
 export type { ContextTarget } from "./operations/context.ts";
 export type { CounterQuery } from "./operations/counters.ts";
 export type { EscalationQuery, VoteOptions } from "./operations/escalations.ts";
+export type { HookOptions } from "./operations/hooks.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./operations/intents.ts";
 export type { AuditQuery, OverviewOptions } from "./operations/organization.ts";
 export type { OverrideQuery } from "./operations/overrides.ts";

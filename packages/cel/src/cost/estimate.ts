@@ -185,7 +185,8 @@ class Estimator {
     const whole = containing(sizes, this.bounds);
     const items = this.bounds.most(whole.items, whole.chars, host_items);
     const made = { ...whole, items, chars: whole.chars + host_items };
-    const size = { ...made, values: whole.values + made.items + 1, text: whole.text + host_text };
+    const larger = { ...made, values: whole.values + made.items + 1, text: whole.text + host_text };
+    const size = declared?.size?.(sizes) ?? larger;
     const work = declared?.cost?.(sizes) ?? 0;
     return { ...plain(1 + work, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
   }

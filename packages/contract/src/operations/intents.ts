@@ -5,6 +5,9 @@ import {
   BatchAnswer,
   BatchSubmission,
   ClaimInput,
+  ClaudeCodeHookAnswer,
+  ClaudeCodeHookInput,
+  ClaudeCodeHookQuery,
   closed,
   Decision,
   DecisionQuery,
@@ -178,6 +181,30 @@ export const intentOperations = {
       202: { description: "A second, different person must approve, too.", schema: wrapped("override", Override) },
     },
     refuses: ["self_review", "override_not_allowed", "state_conflict", "frozen"],
+  },
+  /** See docs/how-to/claude-code.md. */
+  answerClaudeCodeHook: {
+    method: "POST",
+    path: "/v1/hooks/claude-code",
+    tag: "Intents",
+    summary: "Answer a hook of Claude Code",
+    description:
+      "PreToolUse submits the tool call as an intent, waits for people if it is held, and claims it. PostToolUse and " +
+      "PostToolUseFailure report its outcome. `tool_use_id` is the Idempotency-Key, so a repeated request continues the same " +
+      "review. A fault of the decision is answered as a denial, because Claude Code runs a tool whose hook answers another status.",
+    auth: ["operator", "host", "agent"],
+    rate: "intents",
+    agent_token: true,
+    query: ClaudeCodeHookQuery,
+    body: ClaudeCodeHookInput,
+    body_bytes_max: limits.body_bytes_max,
+    answers: {
+      200: { description: "The final answer.", schema: ClaudeCodeHookAnswer },
+      202: {
+        description: "The call still waits for people, and is denied. Send the request again.",
+        schema: ClaudeCodeHookAnswer,
+      },
+    },
   },
 } as const satisfies Record<string, Operation>;
 

@@ -3,6 +3,7 @@
 export * from "./agent.ts";
 export * from "./audit.ts";
 export * from "./backtest.ts";
+export * from "./claude-code.ts";
 export * from "./context.ts";
 export * from "./coverage.ts";
 export * from "./decision.ts";

@@ -5,10 +5,13 @@ import {
   DYN,
   type HostFunction,
   listOf,
+  objectOf,
   STRING,
   type Type,
   Unknown,
 } from "@countersign/cel";
+import { effectNames } from "../shell/effects.ts";
+import { effectsOf } from "../shell/effects-of.ts";
 import {
   inCallingWindow,
   inFederalWindow,
@@ -21,7 +24,7 @@ import { daysSince, nowBefore, withinMonths } from "./dates.ts";
 import { documented } from "./documented.ts";
 import { flagged } from "./flagged.ts";
 import { framework } from "./framework.ts";
-import { copies, frameworks, names, type Reading, scalars, texts, whole } from "./reading.ts";
+import { commands, copies, frameworks, names, type Reading, scalars, texts, whole } from "./reading.ts";
 import { entries, intersect, listed, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
@@ -38,12 +41,13 @@ const declared = (
   parameters: readonly Type[],
   result: Type,
   compute: (call: CallContext, args: readonly unknown[]) => unknown,
-  { as, units, most }: Reading,
+  { as, units, most, size }: Reading,
 ): HostFunction => ({
   name,
   parameters,
   result,
   cost: most,
+  ...(size === undefined ? {} : { size }),
   implementation: (call, ...args: unknown[]) => {
     call.charge(units(call, args));
     return call.left < 0 ? null : compute(call, args.map(as));
@@ -67,6 +71,10 @@ const timed = (
 ): HostFunction => declared(name, parameters, result, (call, args) => compute(nowMs(call), ...args), reading);
 
 const STATES = listOf(DYN);
+const EFFECTS = objectOf(
+  Object.fromEntries(effectNames.map((name) => [name, { type: listOf(STRING), optional: false, nullable: false }])),
+  { name: "effects" },
+);
 
 /**
  * The functions of the policy language. Arguments of any type give a value; in doubt, the protective one. If neither
@@ -96,6 +104,7 @@ export const domainFunctions: readonly HostFunction[] = [
   pure("entries", [DYN], listOf(DYN), entries, names),
   pure("listed", [DYN, DYN], BOOL, listed, names),
   pure("flagged", [DYN], BOOL, flagged, scalars),
+  pure("effects", [DYN], EFFECTS, effectsOf, commands),
   pure("addresses", [DYN], listOf(STRING), addresses, texts),
   pure("unnamedAddresses", [DYN, DYN], listOf(STRING), unnamedAddresses, texts),
   pure("unnamedLinks", [DYN, DYN], listOf(STRING), unnamedLinks, texts),

@@ -7,6 +7,8 @@ export interface Reading {
   readonly units: (call: CallContext, args: readonly unknown[]) => number;
   /** Maximum units for these sizes. */
   readonly most: (sizes: readonly Size[]) => number;
+  /** Maximum size of the result, if it does not grow with all arguments. */
+  readonly size?: (sizes: readonly Size[]) => Size;
 }
 
 /** Returns true for values that JSON lacks. */
@@ -75,6 +77,21 @@ export const texts: Reading = {
   as: plain,
   units: ({ left }, [first, ...others]) => unitsOf(first, left, 4) + total(others, (arg) => unitsOf(arg, left)),
   most: ([first, ...others]) => (first === undefined ? 0 : first.values / 2 + first.text / 8) + mostOfAll(others),
+};
+
+const noSize: Size = { chars: 0, items: 0, values: 0, text: 0 };
+const commands_most = 200;
+
+/** Reads the parameter `command`: one unit for 4 characters. */
+export const commands: Reading = {
+  as: plain,
+  units: (_call, [params]) => {
+    const command = at(plain(params), "command");
+    return 20 + (typeof command === "string" ? command.length >> 2 : 0);
+  },
+  most: ([params]) => 20 + (params?.chars ?? 0) / 4,
+  // A command has one word for every 2 characters at most; the words appear in several lists.
+  size: ([{ chars } = noSize]) => ({ chars, items: commands_most, values: 4 * commands_most, text: 8 * chars }),
 };
 
 export const scalars: Reading = {

@@ -24,6 +24,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   listIntentAudit: (client) => client.listIntentAudit("intent_id"),
   claimIntent: (client) => client.claimIntent("intent_id", "nonce"),
   recordObservation: (client) => client.recordObservation("intent_id", { status: "executed" }),
+  answerClaudeCodeHook: (client) => client.answerClaudeCodeHook(input),
   validateContext: (client) => client.validateContext(context),
   putOrgContext: (client) => client.putOrgContext(context),
   getOrgContext: (client) => client.getOrgContext(),

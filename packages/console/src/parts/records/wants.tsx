@@ -31,6 +31,8 @@ const words = {
   "system.recover": "recover",
   "identity.grant": "grant access to",
   "identity.revoke": "revoke access of",
+  "code.execute": "run a command in",
+  "file.write": "change a file in",
   "model.decide": "decide by model about",
   "model.train": "train a model with",
 } satisfies Record<ActionType, string>;

@@ -1,4 +1,5 @@
-import { BatchItem, openapiDocument } from "@countersign/contract";
+import { BatchItem, IntentSubmission, openapiDocument } from "@countersign/contract";
+import { Fault } from "@countersign/core";
 import type { ItemCheck } from "../../operations/intents/submit-batch.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -16,6 +17,7 @@ import { counterRoutes } from "./counters.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { freezeRoutes } from "./freezes.ts";
 import { grantRoutes } from "./grants.ts";
+import { hookRoutes } from "./hooks.ts";
 import { intentRoutes } from "./intents.ts";
 import { keyRoutes } from "./keys.ts";
 import { membraneRoutes } from "./membranes.ts";
@@ -57,6 +59,12 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
       now_us: runtime.clock.now_us(),
     });
   };
+  const checkSubmission = compileCheck(IntentSubmission);
+  const checkHook = (submission: IntentSubmission): void => {
+    const bytes = JSON.stringify(submission).length;
+    const problems = checkSubmission(submission, bytes);
+    if (problems !== null) throw new Fault("invalid_request", { details: problems });
+  };
   const writable = oneLook(runtime.timers, readyLook, () => runtime.db.system(takesWrites));
   const ready = async () => !stopping() && !runtime.clockWatch.isFarOff() && (await writable()) === true;
   return {
@@ -64,6 +72,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...onboardingRoutes(runtime),
     ...keyRoutes(runtime),
     ...intentRoutes(runtime, checkItem),
+    ...hookRoutes(runtime, checkHook),
     ...contextRoutes(runtime),
     ...tokenIssuerRoutes(runtime),
     ...membraneRoutes(runtime, packs),

@@ -93,7 +93,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
 }
 
 /** Node joins repeated headers to one text, which is no token. */
-function agentTokenOf({ "agent-token": token }: OperationRequest["headers"]): string | undefined {
+export function agentTokenOf({ "agent-token": token }: OperationRequest["headers"]): string | undefined {
   return typeof token === "object" ? token.join() : token;
 }
 

@@ -30,6 +30,18 @@ export async function readIdempotencyKey(
   return rows.length > 0;
 }
 
+/** Returns the intent that was submitted with this key; null: none. */
+export async function readSubmittedIntent(
+  query: Query,
+  { org_id, operation, idempotency_key }: KeyRow,
+): Promise<string | null> {
+  const [row] = await query<{ intent_id: string | null }>(
+    "select intent_id from idempotency_keys where org_id = $1 and operation = $2 and idempotency_key = $3",
+    [org_id, operation, idempotency_key],
+  );
+  return row?.intent_id ?? null;
+}
+
 /**
  * Runs `work` for the first request with this key, and returns its answer for every later one. Call it in the
  * transaction of `work`, before any change and before locking the head. A second request waits until the first commits
