@@ -24,6 +24,7 @@ const changed = (change: (counters: NodeCounters) => Partial<NodeCounters>): Set
     turn: (...args) => counters.turn(...args),
     reserve: (...args) => counters.reserve(...args),
     forget: (...args) => counters.forget(...args),
+    mayAnnounce: (...args) => counters.mayAnnounce(...args),
     ...change(counters),
   }),
 });

@@ -20,6 +20,7 @@ const track = (window: Track["window"], counts: readonly CountedState[]): Track 
     negative: true,
     window,
     counts: new Set(counts),
+    adjust_needs_two: false,
     text: name,
   };
 };
