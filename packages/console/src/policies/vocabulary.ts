@@ -51,6 +51,7 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["intersect", "(a, b) what is in both"],
   ["entries", "(x) the entries of a list or text"],
   ["listed", "(name, x) x is it or lists it, in any case"],
+  ["effects", "(params) what a command or a file tool does"],
   ["addresses", "(x) web addresses in its texts"],
   ["unnamedAddresses", "(params, letters) addresses that nobody named"],
   ["unnamedLinks", "(params, letters) the same, as a fetch reads them"],

@@ -205,6 +205,7 @@ export const intentOperations = {
         schema: ClaudeCodeHookAnswer,
       },
     },
+    refuses: ["not_found", "idempotency_conflict"],
   },
 } as const satisfies Record<string, Operation>;
 

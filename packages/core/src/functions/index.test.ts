@@ -23,7 +23,7 @@ test("all specified functions exist, and those that the packs need", () => {
       ),
       ..."recipientStates localHourConsistent inFederalWindow inCallingWindow transferOk subset nowBefore".split(" "),
       ..."known intersect entries listed flagged nextCallingWindow".split(" "),
-      ..."addresses unnamedAddresses unnamedLinks".split(" "),
+      ..."addresses unnamedAddresses unnamedLinks effects".split(" "),
     ].sort(),
   );
 });
@@ -80,6 +80,7 @@ describe("the budget", () => {
     "nextCallingWindow([x], 12) == ''",
     "size(addresses([x])) == 1",
     "size(unnamedLinks({'a': x}, {})) == 1",
+    "size(effects({'command': x}).runs) == 1",
   ])("ends a loop over %s because of what the function reads", (call) => {
     const bindings = { x: "a".repeat(300_000), y: Array.from({ length: 20_000 }, (_, n) => n + 0.5) };
     expect(evaluate(`y.all(a, ${call} || true)`, bindings)).toEqual({

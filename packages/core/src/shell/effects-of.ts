@@ -1,3 +1,4 @@
+import { limits } from "@countersign/contract";
 import { at } from "../functions/text.ts";
 import { Collected, type Effects } from "./effects.ts";
 import { hostOfUrl } from "./hosts.ts";
@@ -10,14 +11,17 @@ import { literal, type Scope } from "./words.ts";
 export const command_chars_max = 65_536;
 
 /**
- * Returns what the call of a coding tool does, from its parameters: `command` (for bash, unless `shell` names another), `file_path`, `notebook_path` or
- * `path`, `glob` and `url`. `cwd` and `workspace` are directories from the root. Never throws: what cannot be read is in
+ * Returns what the call of a coding tool does, from its parameters: `command` (for bash, unless `shell` names
+ * another), `file_path`, `notebook_path` or `path`, `glob` and `url`. `cwd` and `workspace` are directories from the root. Never throws: what cannot be read is in
  * `unclear`.
  */
 export function effectsOf(params: unknown): Effects {
+  const long: string[] = [];
   const text = (name: string): string | null => {
     const value = at(params, name);
-    return typeof value === "string" ? value : null;
+    if (typeof value !== "string") return null;
+    if (value.length > limits.path_chars_max) long.push(name);
+    return value.slice(0, limits.path_chars_max);
   };
   const cwd = text("cwd");
   const found = new Collected(placeOf(text("workspace") ?? cwd));
@@ -37,6 +41,7 @@ export function effectsOf(params: unknown): Effects {
   if (shell !== "bash") found.add("unclear", `command: for ${shell}, and only bash is read`);
   else if (typeof command === "string") readScript(command, found, scope);
   else if (command !== undefined && command !== null) found.add("unclear", "command: not a text");
+  for (const name of long) found.add("unclear", `${name}: longer than ${limits.path_chars_max} characters`);
   return found.effects();
 }
 

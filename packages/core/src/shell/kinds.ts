@@ -30,7 +30,7 @@ import {
 type Found = Omit<Effects, "kinds">;
 
 /** docs/reference/policies.md gives the meanings. */
-export const kindNames = [
+const kindNames = [
   "wipes",
   "discards",
   "reads_secrets",

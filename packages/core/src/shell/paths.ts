@@ -26,7 +26,7 @@ export function normal(path: string): string {
 }
 
 /** Returns the path from the root, or from an unknown directory. `~` stays if the home directory is unknown. */
-export function resolved(path: string, cwd: string | null, { home }: Place): string {
+function resolved(path: string, cwd: string | null, { home }: Place): string {
   if (/^~(?=\/|$)/.test(path)) return normal(home === null ? path : home + path.slice(1));
   if (path.startsWith("/") || path.startsWith("~") || cwd === null) return normal(path);
   return normal(`${cwd}/${path}`);

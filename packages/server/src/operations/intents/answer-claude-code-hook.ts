@@ -42,7 +42,8 @@ export interface HookAnswer {
 
 /**
  * Submits the call of a tool, waits for people, and claims it; or reports the outcome of a call. A fault of the decision
- * becomes a denial, because Claude Code runs a tool whose hook answers an error. Faults: those of reporting.
+ * becomes a denial, because Claude Code runs a tool whose hook answers an error. Faults: those of reporting (not_found,
+ * forbidden, idempotency_conflict).
  */
 export async function answerClaudeCodeHook(
   runtime: Runtime,
@@ -99,7 +100,7 @@ async function report(runtime: Runtime, caller: Caller, input: ClaudeCodeHookInp
   const failed = input.hook_event_name === "PostToolUseFailure";
   const detail = clipText((input.error ?? "").replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd"), limits.comment_chars_max);
   const observation = failed ? { status: "failed" as const, detail } : { status: "executed" as const };
-  await recordObservation(runtime, caller, intent_id, observation, idempotency_key);
+  await recordObservation(runtime, caller, intent_id, observation, `${idempotency_key} ${input.hook_event_name}`);
 }
 
 function faultText({ code, details }: Fault): string {
