@@ -29,6 +29,8 @@ describe("import walls", () => {
     ["packages/core/src/a.ts", "./a.test.ts"],
     ["packages/sdk/src/a.ts", "@countersign/core"],
     ["packages/mcp/src/a.ts", "@countersign/core"],
+    ["packages/mcp/src/a.ts", "@countersign/sdk/tool-gate"],
+    ["packages/core/src/a.ts", "@countersign/sdk/ai-sdk"],
     ["packages/console/src/a.tsx", "@countersign/server"],
     ["packages/core/src/a.ts", "./time"],
   ])("%s may not import %s", (path, specifier) => {
@@ -46,6 +48,7 @@ describe("import walls", () => {
     ["packages/cli/src/a.ts", "@countersign/server"],
     ["packages/sdk/src/a.ts", "@countersign/contract"],
     ["packages/mcp/src/a.ts", "@countersign/sdk"],
+    ["packages/mcp/src/a.ts", "@countersign/sdk/ai-sdk"],
     ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
     ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
     ["sim/a.ts", "../../packages/server/src/store/database/db.ts"],

@@ -13,7 +13,8 @@ const usage = {
 function stubModel({ call_id, amount_usd, to }: Scenario) {
   return new MockLanguageModelV3({
     doGenerate: async ({ prompt }) => {
-      const input = JSON.stringify({ amount_usd, to });
+      // The schema removes the space, so that raw arguments and those of the tool differ.
+      const input = JSON.stringify({ amount_usd, to: `${to} ` });
       const call = { type: "tool-call", toolCallId: call_id, toolName: "send_money", input } as const;
       const ends = prompt.at(-1)?.role === "tool";
       return {
@@ -31,7 +32,7 @@ await program(async (scenario) => {
   const { done, send } = bank();
   const sendMoney = tool({
     description: "Send money",
-    inputSchema: z.object({ amount_usd: z.number(), to: z.string() }),
+    inputSchema: z.object({ amount_usd: z.number(), to: z.string().trim() }),
     execute: async (payment) => send(payment),
   });
   const guarded = guardTools(

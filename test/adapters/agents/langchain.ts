@@ -12,9 +12,10 @@ await program(async (scenario) => {
   const sendMoney = tool((payment: { amount_usd: number; to: string }) => send(payment), {
     name: "send_money",
     description: "Send money",
-    schema: z.object({ amount_usd: z.number(), to: z.string() }),
+    schema: z.object({ amount_usd: z.number(), to: z.string().trim() }),
   });
-  const calls = [{ name: "send_money", args: { amount_usd, to }, id: call_id }];
+  // The schema removes the space, so that raw arguments and those of the tool differ.
+  const calls = [{ name: "send_money", args: { amount_usd, to: `${to} ` }, id: call_id }];
   const model = state === undefined ? fakeModel().respondWithTools(calls) : fakeModel();
   model.respond(new AIMessage("done"));
   const saver = new MemorySaver();

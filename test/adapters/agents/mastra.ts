@@ -10,7 +10,8 @@ import { bank, client, program, type Scenario } from "./agent-program.ts";
 /** Calls the tool once, and answers after it has read the result. */
 function stubModel({ call_id, amount_usd, to }: Scenario) {
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
-  const input = JSON.stringify({ amount_usd, to });
+  // The schema removes the space, so that raw arguments and those of the tool differ.
+  const input = JSON.stringify({ amount_usd, to: `${to} ` });
   return new MastraLanguageModelV2Mock({
     doGenerate: async ({ prompt }) => {
       const ends = prompt.at(-1)?.role === "tool";
@@ -32,7 +33,7 @@ await program(async (scenario) => {
   const sendMoney = createTool({
     id: "send_money",
     description: "Send money",
-    inputSchema: z.object({ amount_usd: z.number(), to: z.string() }),
+    inputSchema: z.object({ amount_usd: z.number(), to: z.string().trim() }),
     execute: async (payment) => ({ receipt: send(payment) }),
   });
   const tools = guardTools(

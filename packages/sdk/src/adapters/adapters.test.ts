@@ -104,6 +104,30 @@ test("LangChain: the note is added to the call's message, also in parts and insi
   expect(command.update.messages).toEqual([other, message(`paid\n\n${note}`)]);
 });
 
+const trimmed = {
+  "~standard": {
+    validate: ({ to }: { to: unknown }) => (typeof to === "string" ? { value: { to: to.trim() } } : { issues: [] }),
+  },
+};
+
+test.each([
+  ["converted ones are decided, and the tool gets the model's own", " ann ", "ann", " ann "],
+  ["invalid ones are decided as they are", 5, 5, 5],
+])("arguments of a tool with a schema: %s", async (_, given, decidedTo, executed) => {
+  const { client, submitted } = answering({ outcome: "approve" });
+  const asked = { ...client, getDecision: async () => decided({ outcome: "approve" }) };
+  const execute = vi.fn(async () => "paid");
+  const { pay } = guardMastraTools(asked, options, { pay: { execute, inputSchema: trimmed } });
+  await (pay.execute as (input: object) => Promise<string>)({ to: given });
+  const { wrapToolCall } = countersignMiddleware(asked, options);
+  const toolCall = { id: "c", name: "pay", args: { to: given } };
+  const handler = vi.fn(() => ({ content: "" }));
+  await wrapToolCall({ toolCall, tool: { schema: trimmed }, runtime: {} }, handler);
+  expect(submitted.map(({ intent }) => intent.payload?.content)).toEqual([{ to: decidedTo }, { to: decidedTo }]);
+  expect(execute).toHaveBeenCalledWith({ to: executed }, {});
+  expect(handler).toHaveBeenCalledWith(expect.objectContaining({ toolCall: { ...toolCall, args: { to: executed } } }));
+});
+
 test("Claude Agent SDK: a failed tool is recorded as failed, and a hook of an unknown call changes nothing", async () => {
   const { client, observed } = changing();
   const { PreToolUse, PostToolUse, PostToolUseFailure } = countersignHooks(client, { ...options, matcher: "pay" });

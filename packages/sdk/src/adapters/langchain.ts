@@ -1,5 +1,6 @@
 /** Guards the tools of LangChain and LangGraph agents as a middleware. */
 import { ApiError } from "../errors.ts";
+import { normalized } from "./standard-schema.ts";
 import {
   createToolGate,
   type GateClient,
@@ -35,6 +36,7 @@ interface Request {
     readonly name: string;
     readonly args: Record<string, unknown>;
   };
+  readonly tool?: object | undefined;
   readonly runtime: object;
 }
 
@@ -55,11 +57,12 @@ export function countersignMiddleware(client: GateClient, options: LangChainOpti
     throw new TypeError("`review: suspend` needs the option `interrupt`: import it from @langchain/langgraph");
   return {
     name: "countersign",
-    wrapToolCall: async (request: Request, handler: (request: Request & { readonly tool?: object }) => unknown) => {
+    wrapToolCall: async (request: Request, handler: (request: Request) => unknown) => {
       const { toolCall } = request;
-      const call = callOf(request);
-      const execute = (args: Readonly<Record<string, unknown>>) =>
-        handler({ ...request, toolCall: { ...toolCall, args: { ...args } } });
+      const call = await callOf(request);
+      // The tool converts its arguments itself, so unchanged ones must reach it as the model wrote them.
+      const execute = (args: Readonly<Record<string, unknown>>, { changed }: { readonly changed: boolean }) =>
+        handler(changed ? { ...request, toolCall: { ...toolCall, args: { ...args } } } : request);
       // The framework itself makes the message, so that this package does not depend on its classes.
       const message = (text: string) =>
         handler({ ...request, tool: { name: toolCall.name, invoke: async () => text } });
@@ -87,14 +90,15 @@ async function reviewOf(gate: ToolGate, call: ToolCall): Promise<Review | null> 
   return asked.kind === "allowed" ? asked.reviewed : null;
 }
 
-function callOf({ toolCall, runtime }: Request): ToolCall {
+async function callOf({ toolCall, tool, runtime }: Request): Promise<ToolCall> {
   const { configurable, signal } = runtime as {
     readonly configurable?: { readonly thread_id?: unknown };
     readonly signal?: AbortSignal;
   };
   const session = configurable?.thread_id;
+  const args = await normalized((tool as { readonly schema?: unknown } | undefined)?.schema, toolCall.args);
   return {
-    ...{ name: toolCall.name, args: toolCall.args, call_id: toolCall.id, signal },
+    ...{ name: toolCall.name, args, call_id: toolCall.id, signal },
     session: session === undefined ? undefined : String(session),
   };
 }

@@ -1,5 +1,6 @@
 /** Guards the tools of Mastra agents, version 1. */
 import { refuseGenerator } from "../guard.ts";
+import { normalized } from "./standard-schema.ts";
 import {
   createToolGate,
   type GateClient,
@@ -22,6 +23,7 @@ export interface MastraTool {
   // biome-ignore-start lint/suspicious/noExplicitAny: parameters and results are the tool's own types
   readonly execute?: ((input: any, context: any) => Promise<any>) | undefined;
   readonly toModelOutput?: ((output: any) => any) | undefined;
+  readonly inputSchema?: any;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above
 }
 
@@ -57,9 +59,11 @@ function guarded(gate: ToolGate, name: string, tool: MastraTool, session: string
     ...Object.getOwnPropertyDescriptors(tool),
     execute: member(async (input: unknown, context: Context = {}) => {
       const { agent, abortSignal } = context;
-      const call = { name, args: input, call_id: agent?.toolCallId, signal: abortSignal };
-      const answer = await gate.run({ ...call, session: session ?? agent?.threadId }, (args) =>
-        execute.call(tool, args, context),
+      const args = await normalized(tool.inputSchema, input);
+      const call = { name, args, call_id: agent?.toolCallId, signal: abortSignal };
+      // The tool converts its arguments itself, so unchanged ones must reach it as the model wrote them.
+      const answer = await gate.run({ ...call, session: session ?? agent?.threadId }, (approved, { changed }) =>
+        execute.call(tool, changed ? approved : input, context),
       );
       if (answer.kind === "ran") return answer.notes.length === 0 ? answer.result : noted(answer.result, answer.notes);
       if (answer.kind === "suspended" && agent !== undefined) return agent.suspend(answer.review);

@@ -1,6 +1,7 @@
 /** Guards function tools of the OpenAI Agents SDK for JavaScript. */
 import { ApiError, ConnectionError } from "../errors.ts";
 import { refuseGenerator } from "../guard.ts";
+import { normalized, type StandardSchema } from "./standard-schema.ts";
 import {
   type Admitted,
   createToolGate,
@@ -30,13 +31,6 @@ interface RunContext {
 interface CallDetails {
   readonly toolCall?: { readonly callId: string } | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-interface StandardSchema<Output> {
-  readonly "~standard": {
-    readonly types?: { readonly output: Output } | undefined;
-    readonly validate: (value: unknown) => unknown;
-  };
 }
 
 // biome-ignore-start lint/suspicious/noExplicitAny: parameters, contexts and results are the caller's own types
@@ -94,10 +88,10 @@ export interface OpenAiAgentsGuard {
    */
   resume<Item extends { readonly rawItem: object }>(state: RunState<Item>, context?: unknown): Promise<boolean>;
   /**
-   * Guardrails for a tool whose function you cannot wrap. They cannot change arguments, so they ask the model to call
-   * the tool again with the changed ones.
+   * Guardrails for a tool whose function you cannot wrap, with the `parameters` of the tool. They cannot change
+   * arguments, so they ask the model to call the tool again with the changed ones.
    */
-  guardrails(): { readonly inputGuardrails: Guardrail[]; readonly outputGuardrails: Guardrail[] };
+  guardrails(parameters: object): { readonly inputGuardrails: Guardrail[]; readonly outputGuardrails: Guardrail[] };
 }
 
 /** Creates a guard for the function tools of one agent. */
@@ -145,16 +139,8 @@ export function createOpenAiGuard(client: GateClient, options: OpenAiAgentsOptio
       return !(await Promise.all(answers)).includes(false);
     },
 
-    guardrails: () => guardrailsOf(gate, sessionOf),
+    guardrails: (parameters) => guardrailsOf(gate, sessionOf, parameters),
   };
-}
-
-/** Returns the arguments as the framework gives them to the tool: with the schema's defaults and conversions. */
-async function normalized(schema: unknown, args: unknown): Promise<unknown> {
-  const standard = (schema as Partial<StandardSchema<unknown>>)["~standard"];
-  if (standard === undefined) return args;
-  const answer = (await standard.validate(args)) as { readonly value?: unknown; readonly issues?: unknown };
-  return answer.issues === undefined ? answer.value : args;
 }
 
 /** The framework's own text asks the model to try again, and does not say that nothing was done. */
@@ -163,15 +149,16 @@ function errorText(_: unknown, error: unknown): string {
   return "An error occurred while running the tool.";
 }
 
-function guardrailsOf(gate: ToolGate, sessionOf: (context: unknown) => string | undefined) {
+function guardrailsOf(gate: ToolGate, sessionOf: (context: unknown) => string | undefined, parameters: object) {
   const admitted = new Map<string, Admitted>();
   const reject = (message: string): GuardrailOutput => ({ behavior: { type: "rejectContent", message } });
-  const callOf = ({ context, toolCall }: GuardrailData): ToolCall => ({
-    ...{ name: toolCall.name, args: JSON.parse(toolCall.arguments), call_id: toolCall.callId },
-    session: sessionOf(context.context),
+  const callOf = async ({ context, toolCall }: GuardrailData): Promise<ToolCall> => ({
+    ...{ name: toolCall.name, call_id: toolCall.callId, session: sessionOf(context.context) },
+    // The tool runs with these arguments, so the decision must not be about the raw ones.
+    args: await normalized(parameters, JSON.parse(toolCall.arguments)),
   });
   const input = async (data: GuardrailData): Promise<GuardrailOutput> => {
-    const call = callOf(data);
+    const call = await callOf(data);
     const asked = await gate.ask(call);
     if (asked.kind === "allowed" && asked.changed)
       return reject(
