@@ -316,4 +316,13 @@ export const packSignals: readonly PackSignals[] = [
     data_classes: [],
     actions: ["payment."],
   },
+  {
+    pack: "coding",
+    means: "commands and files of a coding agent",
+    names: phraseList("claude code|coding agent|coding assistant"),
+    phrases: phraseList("shell command|pull request|code review|bug fix|refactoring|terminal command|git commit"),
+    pairs: [pair("write fix refactor review", "code bug codebase repository")],
+    data_classes: [],
+    actions: ["code.", "file."],
+  },
 ];

@@ -130,6 +130,8 @@ describe("verbs and their objects are found however they are put", () => {
     ["Monitors machines", ["mon"]],
     ["Sends reminders under a daily budget", ["limits"]],
     ["Caps the payouts of each agent", ["limits"]],
+    ["Fixes bugs in our repository", ["coding"]],
+    ["A coding agent that opens pull requests", ["coding"]],
     ["Opens maintenance tickets", []],
     ["Restores databases", ["csf"]],
     ["Drafts discharge summaries", ["hipaa"]],
