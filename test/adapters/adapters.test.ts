@@ -116,7 +116,7 @@ describe.skipIf(!has_frameworks)("with the frameworks (npm ci --prefix test/adap
   });
 
   test(
-    "a rejection in LangChain's own envelope withdraws the call, and the model reads its message",
+    "a rejection in LangChain's own envelope ends the call, also an approved one, and the model reads why",
     async () => {
       const [access, agent_id] = [{ url, key: org.agent }, "langchain-bot"];
       const asked = {

@@ -23,7 +23,7 @@ async function* parts() {
 
 test("a tool that cannot be guarded is refused before its first call", () => {
   const { client } = changing();
-  const elsewhere = { pay: { description: "runs elsewhere" } };
+  const elsewhere = { pay: { description: "runs elsewhere", execute: undefined } };
   expect(() => guardAiTools(client, options, elsewhere)).toThrow("pay has no function to guard");
   expect(() => guardMastraTools(client, options, elsewhere)).toThrow("pay has no function to guard");
   const asking = { pay: { execute: () => 1, needsApproval: true } };
@@ -49,8 +49,9 @@ test.each([
   ],
 ])("AI SDK: the model reads the note after %s", async (_, toModelOutput, result, content) => {
   const { client } = changing();
-  const { tools } = guardAiTools(client, options, { pay: { execute: async () => result, toModelOutput } });
-  const output = await tools.pay.execute({ usd: 5 } as never, { toolCallId: "c" } as never);
+  const execute = async (_input: object, _options: object) => result;
+  const { tools } = guardAiTools(client, options, { pay: { execute, toModelOutput } });
+  const output = await tools.pay.execute({ usd: 5 }, { toolCallId: "c" });
   expect(output).toBe(result);
   const read = await (tools.pay as { toModelOutput?: (given: object) => unknown }).toModelOutput?.({
     ...{ toolCallId: "c", output },
@@ -116,15 +117,19 @@ test.each([
 ])("arguments of a tool with a schema: %s", async (_, given, decidedTo, executed) => {
   const { client, submitted } = answering({ outcome: "approve" });
   const asked = { ...client, getDecision: async () => decided({ outcome: "approve" }) };
-  const execute = vi.fn(async () => "paid");
+  const execute = vi.fn(async (_input: object, _context: object) => "paid");
   const { pay } = guardMastraTools(asked, options, { pay: { execute, inputSchema: trimmed } });
-  await (pay.execute as (input: object) => Promise<string>)({ to: given });
+  await pay.execute({ to: given }, {});
   const { wrapToolCall } = countersignMiddleware(asked, options);
   const toolCall = { id: "c", name: "pay", args: { to: given } };
   const handler = vi.fn(() => ({ content: "" }));
   await wrapToolCall({ toolCall, tool: { schema: trimmed }, runtime: {} }, handler);
   expect(submitted.map(({ intent }) => intent.payload?.content)).toEqual([{ to: decidedTo }, { to: decidedTo }]);
   expect(execute).toHaveBeenCalledWith({ to: executed }, {});
+  const agent = { toolCallId: "d", suspend: async () => undefined };
+  await pay.execute({ to: given }, { agent });
+  expect(execute).toHaveBeenLastCalledWith({ to: decidedTo }, { agent });
+  submitted.pop();
   expect(handler).toHaveBeenCalledWith(expect.objectContaining({ toolCall: { ...toolCall, args: { to: executed } } }));
 });
 

@@ -61,10 +61,10 @@ function guarded(gate: ToolGate, name: string, tool: MastraTool, session: string
       const { agent, abortSignal } = context;
       const args = await normalized(tool.inputSchema, input);
       const call = { name, args, call_id: agent?.toolCallId, signal: abortSignal };
-      // The tool converts its arguments itself, so unchanged ones must reach it as the model wrote them.
-      const answer = await gate.run({ ...call, session: session ?? agent?.threadId }, (approved, { changed }) =>
-        execute.call(tool, changed ? approved : input, context),
-      );
+      // An agent's tool converts nothing: its first call gets converted arguments, a resumed one the model's own.
+      const run = (approved: unknown, { changed }: { readonly changed: boolean }) =>
+        execute.call(tool, changed || agent !== undefined ? approved : input, context);
+      const answer = await gate.run({ ...call, session: session ?? agent?.threadId }, run);
       if (answer.kind === "ran") return answer.notes.length === 0 ? answer.result : noted(answer.result, answer.notes);
       if (answer.kind === "suspended" && agent !== undefined) return agent.suspend(answer.review);
       // The model reads the message of an error.
