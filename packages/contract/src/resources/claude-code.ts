@@ -14,7 +14,7 @@ export const ClaudeCodeHookInput = Type.Object(
     tool_name: chosenName(limits.verb_chars_max, "such as Bash, Write or mcp__server__tool"),
     tool_input: anyObject("the parameters of the tool"),
     cwd: Type.Optional(text(limits.path_chars_max, { description: "the current directory, from the root" })),
-    error: Type.Optional(Type.String({ description: "why the tool failed" })),
+    error: Type.Optional(text(limits.body_bytes_max, { description: "why the tool failed" })),
   },
   { title: "ClaudeCodeHookInput", additionalProperties: true },
 );

@@ -48,7 +48,7 @@ async function spend(org: Reviewed, times: number): Promise<void> {
 
 async function countedIntents({ org }: Reviewed): Promise<readonly string[]> {
   const rows = await database.db.query<{ intent_id: string }>(
-    "select intent_id from counter_entries where org_id = $1 order by at",
+    "select intent_id from counter_entries where org_id = $1 and state <> 'released' order by at",
     [org.org_id],
   );
   return rows.map(({ intent_id }) => intent_id);
