@@ -165,6 +165,7 @@ test("a promoted standby is not read as a replica, nor after a demotion with a d
   const sources = [pair.primary.connection, [pair.standby]] as const;
   const sessions = "from pg_stat_activity where application_name = 'countersign export'";
   const cut = () => sql(pair.standby, `select pg_terminate_backend(pid) ${sessions}`, "postgres");
+  expect(await exportSource(...sources)).toMatchObject({ replica: nameOf(pair.standby), passed_over: [] });
   await expect(dumped(...sources, cut)).rejects.toThrow(
     /^the replica .* ended the dump \(.+\): set hot_standby_feedback = on there, or read the primary/,
   );

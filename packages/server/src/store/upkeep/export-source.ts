@@ -34,7 +34,7 @@ export async function exportSource(
   if (replicas.length === 0) return { connection: primary, replica: null, passed_over };
   const main = await openClient(primary, "countersign export");
   try {
-    const lsn = (await main.query("select pg_current_wal_lsn()::text as lsn")).rows[0].lsn as string;
+    const lsn = (await main.query("select pg_current_wal_flush_lsn()::text as lsn")).rows[0].lsn as string;
     for (const connection of replicas) {
       const reason = await problemOf(connection, main, lsn, wait_ms).catch(reasonOf);
       if (reason === null) return { connection, replica: nameOf(connection), passed_over };

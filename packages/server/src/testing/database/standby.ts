@@ -56,7 +56,7 @@ export async function openPair(log: Log = silentLog, more: Readonly<Record<strin
     networks: { primary: to_primary, standby: to_standby },
     addresses: { primary: `127.0.0.1:${portOf(to_primary)}`, standby: `127.0.0.1:${portOf(to_standby)}` },
     async replayed() {
-      const [at] = await sql(primary.connection, "select pg_current_wal_lsn()::text as lsn");
+      const [at] = await sql(primary.connection, "select pg_current_wal_flush_lsn()::text as lsn");
       const [done] = [`select pg_last_wal_replay_lsn() >= '${at?.["lsn"]}'::pg_lsn as done`];
       await expect.poll(() => sql(standby, done)).toEqual([{ done: true }]);
     },
