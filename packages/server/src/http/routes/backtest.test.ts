@@ -147,9 +147,10 @@ async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }
   );
   const cases = [...packs.values()].flatMap((pack) => pack.cases.filter((_, index) => index % 5 === 0));
   for (let at = 0; at < cases.length; at += 50) {
-    const intents = cases
-      .slice(at, at + 50)
-      .map(({ intent, facts }) => ({ intent, context: { contract_version: "1", facts } }));
+    const intents = cases.slice(at, at + 50).map(({ intent, facts }) => {
+      const by_one = { ...intent, agent: { ...(intent["agent"] as object), id: "agent-1" } };
+      return { intent: by_one, context: { contract_version: "1", facts } };
+    });
     const { succeeded } = await ok(call(url, "POST", "/v1/intents/batch", { key: reviewer, body: { intents } }));
     submitted += succeeded;
   }
