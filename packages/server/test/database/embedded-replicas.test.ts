@@ -185,6 +185,8 @@ test("a promoted standby is not read as a replica, nor after a demotion with a d
   const here = await change(db, org_id);
   await change(db, org_id);
   await split.close();
+  // The diverged server has more log than the primary, however busy that is. So it is not merely behind.
+  await sql(pair.standby, "select pg_logical_emit_message(false, 'more', repeat('x', 4000000))", "postgres");
   await pair.demote();
   // The diverged server reports itself as a standby again, with records of the wanted numbers.
   const again = openWith(pair.primary.connection, pair.standby);
