@@ -108,7 +108,7 @@ function written({ agent, membrane, mode, wait, prompts }: CallOptions): string 
     .join(" ");
 }
 
-/** Returns the exit code: 2 stops the call. Never throws, because Claude Code runs a tool whose hook fails otherwise. */
+/** Returns the exit code: 2 stops the call. Never throws: after an error with another code, Claude Code would run the tool. */
 async function claudeCode(terminal: Terminal, options: HookOptions): Promise<number> {
   try {
     const input = await hookInput(terminal);

@@ -23,7 +23,7 @@ const reporting = ["PostToolUse", "PostToolUseFailure"];
 /** Begins every command that `hook install` writes. */
 const mark = "countersign hook claude-code";
 
-/** Longer than the command waits, because Claude Code runs a tool whose hook was too slow. */
+/** Longer than the command waits. If a hook exceeds its timeout, Claude Code runs the tool without an answer. */
 const spare_seconds = 60;
 
 /**

@@ -183,7 +183,7 @@ class Finder {
     }
   }
 
-  /** Returns the parameter whose number the counter adds up. */
+  /** Returns the parameter that the counter sums. */
   private counted({ name, field }: CountedClue): ChangePlace | null {
     const place = field === "n" ? null : (this.situation.counted(this.policy, name)?.place ?? null);
     return place !== null && typeof this.situation.current(place) === "number" ? place : null;

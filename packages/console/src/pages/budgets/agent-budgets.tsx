@@ -3,7 +3,7 @@ import { useClient } from "../../api/session.tsx";
 import { Paged, usePaged } from "../../parts/tables/paged.tsx";
 import { BudgetTable } from "./budget-table.tsx";
 
-/** The live budgets of the default membrane whose keys name this agent. */
+/** The live budgets of this agent in the default membrane. */
 export function AgentBudgets({ agent_id }: { readonly agent_id: string }) {
   const client = useClient();
   const list = usePaged(["counters", "agent", agent_id], async (cursor) => {
