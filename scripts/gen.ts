@@ -34,12 +34,14 @@ import {
 import { policySchema } from "@countersign/core";
 import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
+import { receiptVectorsText } from "../test/evidence/receipt-vectors.ts";
 import { lookAlikesModule } from "./look-alikes.ts";
 import { pythonContract } from "./python-contract.ts";
 import { apiPages } from "./reference/api-pages.ts";
 import { cliPage } from "./reference/cli-page.ts";
 import { limitsPage } from "./reference/limits-page.ts";
 import { table } from "./reference/markdown.ts";
+import { mcpConformancePage } from "./reference/mcp-conformance-page.ts";
 import { packPages } from "./reference/pack-pages.ts";
 import { sdkPage } from "./reference/sdk-page.ts";
 
@@ -61,8 +63,10 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/cli.md", cliPage()],
     ["docs/reference/sdk.md", sdkPage()],
     ["docs/reference/limits.md", limitsPage()],
+    ["docs/reference/mcp-conformance.md", mcpConformancePage()],
     ...apiPages(),
     ...packPages(packs, packNames),
+    ["test/evidence/vectors/receipts.json", receiptVectorsText()],
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
     ["clients/python/src/countersign/contract.py", pythonContract()],
     ["docs/reference/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
@@ -125,6 +129,8 @@ function formatSentence(format: SettingFormat): string {
       return `1 to ${format.max}, or \`auto\``;
     case "choice":
       return format.of.map((value) => `\`${value}\``).join(", ");
+    case "witness_list":
+      return "comma list of witnesses";
     case "cidr_list":
       return "comma list of CIDRs, such as `10.0.0.0/8,fd00::/8`";
     case "base64_bytes":

@@ -154,7 +154,9 @@ async function buildProgram() {
 async function buildConsole() {
   const vite = at("node_modules/vite/bin/vite.js");
   if (!existsSync(at("packages/console/index.html")) || !existsSync(vite)) return;
-  const own = ["src", "public", "index.html", "vite.config.ts"].map((name) => `packages/console/${name}`);
+  const own = ["src", "public", "index.html", "vite.config.ts", "verify-page.ts"].map(
+    (name) => `packages/console/${name}`,
+  );
   const sources = [...own, "packages/contract/src", "packages/sdk/src"];
   await whenChanged("packages/console/dist/index.html", sources, async () => {
     console.error("countersign: building the console …");

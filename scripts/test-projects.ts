@@ -2,7 +2,7 @@
  * Assigns each test file to one vitest project: `e2e` and `poolers` by patterns, then `unit`, and `db` gets the rest.
  */
 const e2e = [
-  "test/{adapters,cli,console,docs,mcp,packages,processes,python,webhooks}/**/*.test.ts",
+  "test/{adapters,cli,console,docs,evidence,examples,mcp,mcp-conformance,openapi,packages,processes,python,webhooks}/**/*.test.ts",
   "packages/cli/**/*.test.ts",
   "scripts/**/*.test.ts",
   // Tests beside their code that start a program or the embedded PostgreSQL.

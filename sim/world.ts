@@ -264,7 +264,7 @@ class CommitWorld {
 
   #drawChange(): HeadChanges {
     const random = this.#random;
-    const about = { intent_id: null, type: "membrane_changed", actor: "system" } as const;
+    const about = { intent_id: null, type: "notifications_changed", actor: "system" } as const;
     const at = formatTimestampUs(this.#now_us);
     const audit = [auditRow(this.#ids, { ...about, at, data: { n: random.below(9) } })];
     const raise = random.pick([["auth"], ["policy"], ["context"], ["auth", "policy"], [], []] as const);

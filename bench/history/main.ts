@@ -2,17 +2,12 @@
  * Measures the first page of every list and the overview over HTTP, with a long history and 10 % of it. No time may
  * grow with the history.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createClient } from "@countersign/sdk";
-import { readConfig } from "@countersign/server";
-import { openDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
-import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
-import { copyHistory } from "./history.ts";
+import { withHistory } from "./with-history.ts";
 
 const help = `usage: npm run bench -- history [options]
 
@@ -45,6 +40,9 @@ function requests({ agent, key }: { readonly agent: string; readonly key: string
     ["decisions, in test mode (none)", "/v1/intents?mode=test"],
     ["decisions, in shadow (few)", "/v1/intents?mode=shadow"],
     ["decisions, of a day long ago", `/v1/intents?from=${day(20)}&to=${day(19)}`],
+    ["decisions, of a rule (none)", "/v1/intents?rule=nothing"],
+    ["decisions, that wait", "/v1/intents?outcome=waiting"],
+    ["decisions, contradicted (none)", "/v1/intents?outcome=contradicted"],
     ["audit trail", "/v1/audit"],
     ["audit trail, submitted", "/v1/audit?type=submitted"],
     ["audit trail, escalated", "/v1/audit?type=escalated"],
@@ -91,44 +89,11 @@ async function timesOf({ url, api_key, agent, key }: Target): Promise<Map<string
   return times;
 }
 
-async function measure(decisions: number): Promise<Map<string, number>> {
-  const directory = mkdtempSync(join(options.directory, "bench-history-"));
-  const data_dir = join(directory, "data");
-  const order = (log: string) => ({ data_dir, log: join(directory, log) });
-  try {
-    let service = await startService(order("first.log"));
-    const anonymous = createClient({ base_url: service.url });
-    const { api_key, org_id } = await anonymous.quickstart({
-      org_name: "Bench",
-      email: "b@example.com",
-      description: "Long.",
-    });
-    await service.stop();
-    const quiet = () => undefined;
-    const log = {
-      debug: quiet,
-      info: quiet,
-      warn: quiet,
-      error: (fields: object, text: string) => console.error(text, fields),
-    };
-    const instance = await openDatabase(readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] }), log);
-    const { agent } = await copyHistory(instance, org_id, decisions, (done) =>
-      console.error(`${done.toLocaleString("en-US")} of ${decisions.toLocaleString("en-US")} decisions are written`),
-    );
-    await instance.close();
-    service = await startService(order("second.log"));
-    try {
-      const client = createClient({ base_url: service.url, api_key });
-      const { key_id } = await client.createApiKey({ role: "auditor" });
-      console.error("the reconciler counts …");
-      while (!(await client.getOverview({})).complete) await sleep(500);
-      return await timesOf({ url: service.url, api_key, agent, key: key_id });
-    } finally {
-      await service.stop();
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-  }
+function measure(decisions: number): Promise<Map<string, number>> {
+  return withHistory({ decisions, directory: options.directory }, async ({ url, api_key, agent }) => {
+    const { key_id } = await createClient({ base_url: url, api_key }).createApiKey({ role: "auditor" });
+    return timesOf({ url, api_key, agent, key: key_id });
+  });
 }
 
 async function main(): Promise<void> {

@@ -47,6 +47,7 @@ export default defineConfig({
       { text: "How-to", link: "/how-to/", items: pagesOf("how-to"), collapsed: true },
       { text: "Reference", link: "/reference/", items: pagesOf("reference"), collapsed: true },
       { text: "Explanation", link: "/explanation/", items: pagesOf("explanation"), collapsed: true },
+      { text: "Evidence", link: "/evidence" },
       { text: "Decisions", items: pagesOf("decisions"), collapsed: true },
     ],
     outline: { level: [2, 3] },

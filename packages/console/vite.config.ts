@@ -2,13 +2,22 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { verifyPage } from "./verify-page.ts";
 
 // Always builds for production, with the small variant of React.
 process.env["NODE_ENV"] = "production";
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
-  plugins: [react()],
+  plugins: [
+    react(),
+    {
+      name: "verify-page",
+      async generateBundle() {
+        this.emitFile({ type: "asset", fileName: "verify.html", source: await verifyPage() });
+      },
+    },
+  ],
   resolve: { conditions: ["@countersign/source", "module", "browser", "import", "default"] },
   build: {
     target: "es2023",

@@ -6,6 +6,7 @@ import {
   openapiDocument,
   operationRows,
   refusalsOf,
+  tagDescriptions,
 } from "@countersign/contract";
 import { generatedPage, proseText, table } from "./markdown.ts";
 
@@ -54,7 +55,7 @@ export function apiPages(): Map<string, string> {
         const call = paths[operation.path]?.[operation.method.toLowerCase()] as Call;
         return operationSection(id, operation, call);
       });
-    const lead = "For programs that call the HTTP API. [All operations](../api.md), [all schemas](schemas.md).";
+    const lead = `For programs that call the HTTP API. ${tagDescriptions[tag]} [All operations](../api.md), [all schemas](schemas.md).`;
     pages.set(`docs/reference/api/${slugOf(tag)}.md`, generatedPage(`API: ${tag}`, source, lead, ...sections));
   }
   const schemas = Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema));
@@ -64,7 +65,7 @@ export function apiPages(): Map<string, string> {
 
 const slugOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-function listPage(tags: readonly string[]): string {
+function listPage(tags: readonly Operation["tag"][]): string {
   const sections = tags.map((tag) => {
     const rows = operationRows
       .filter(([, operation]) => operation.tag === tag)

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 import { generatedPage, proseText } from "./markdown.ts";
+import { adapterSections, headOf } from "./sdk-adapters.ts";
 
 const sdk = fileURLToPath(new URL("../../packages/sdk/src/", import.meta.url));
 
@@ -13,18 +14,12 @@ interface Declared {
 }
 
 export function sdkPage(): string {
-  const index = readFileSync(`${sdk}index.ts`, "utf8");
-  const exported = new Set(
-    Array.from(index.matchAll(/\{([^}]*)\}/g), ([, names = ""]) => names.split(",")).flatMap((names) =>
-      names.map((name) => name.replace("type ", "").trim()).filter((name) => name !== ""),
-    ),
-  );
   const declared = new Map(
     sdkFiles()
       .flatMap(declarationsOf)
       .map((each) => [each.name, each]),
   );
-  const exports = [...exported].flatMap((name) => declared.get(name) ?? []);
+  const exportsOf = (path: string) => exportedNames(path).flatMap((name) => declared.get(name) ?? []);
   const operations = sdkFiles()
     .filter((path) => path.startsWith("operations/"))
     .flatMap((path) => declarationsOf(path).filter(({ name }) => /Operations$/.test(name)));
@@ -35,8 +30,18 @@ export function sdkPage(): string {
       "of the [API](api.md), with the same name.",
     '```ts\nimport { createClient } from "@countersign/sdk";\n\nconst countersign = createClient({ base_url: "http://127.0.0.1:8080", ' +
       "api_key: process.env.AGENT_KEY });\n```",
-    ...[...exports, ...operations].map(section),
+    ...[...exportsOf("index.ts"), ...operations].map((each) => section(each)),
+    "## @countersign/sdk/verify",
+    headOf(readFileSync(`${sdk}verify/index.ts`, "utf8"), "index.ts"),
+    ...exportsOf("verify/index.ts").map((each) => section(each, "###")),
+    ...adapterSections(sdk, (path) => declarationsOf(path).map((each) => section(each, "###"))),
   );
+}
+
+function exportedNames(path: string): string[] {
+  const lists = readFileSync(`${sdk}${path}`, "utf8").matchAll(/\{([^}]*)\}/g);
+  const names = Array.from(lists, ([, list = ""]) => list.split(",")).flat();
+  return [...new Set(names.map((name) => name.replace("type ", "").trim()).filter((name) => name !== ""))];
 }
 
 function sdkFiles(): string[] {
@@ -46,12 +51,14 @@ function sdkFiles(): string[] {
     .sort();
 }
 
-const section = ({ name, doc, text }: Declared): string =>
-  [`## ${name}`, proseText(doc), `\`\`\`typescript\n${text}\n\`\`\``].filter((block) => block !== "").join("\n\n");
+const section = ({ name, doc, text }: Declared, heading = "##"): string =>
+  [`${heading} ${name}`, proseText(doc), `\`\`\`typescript\n${text}\n\`\`\``]
+    .filter((block) => block !== "")
+    .join("\n\n");
 
 /** Returns a file's exported declarations without function bodies and initial values. */
 function declarationsOf(path: string): Declared[] {
-  const source = readFileSync(`${sdk}${path}`, "utf8");
+  const source = readFileSync(`${sdk}${path}`, "utf8").replaceAll(/^ *\/\/ biome-ignore.*\n/gm, "");
   const { program, comments } = parseSync(path, source);
   return program.body.flatMap((node): Declared[] => {
     if (node.type !== "ExportNamedDeclaration" || node.declaration === null) return [];

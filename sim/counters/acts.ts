@@ -218,7 +218,7 @@ export class Acts {
     const nonce = this.#nonces.get(intent_id) ?? randomUUID();
     this.#nonces.set(intent_id, nonce);
     const claim = async () => {
-      await claimIntent(node.runtime, cast.submitters[wanted.by], intent_id, nonce);
+      await claimIntent(node.runtime, cast.submitters[wanted.by], intent_id, { nonce });
       return "claimed";
     };
     const claimed = `claim by ${wanted.by}: ${await this.#world.outcome(node, claim)}`;

@@ -9,7 +9,7 @@ import type { Db } from "../../packages/server/src/ports.ts";
 import { insertMembrane } from "../../packages/server/src/store/membranes/membranes.ts";
 import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
 import { insertPolicy, insertPolicyVersion } from "../../packages/server/src/store/policies/policies.ts";
-import { insertKey } from "../people/cast.ts";
+import { insertKey, noteMade } from "../people/cast.ts";
 
 /** Most that one agent may do in an hour. An action above it is blocked. */
 export const hour_max = 100;
@@ -62,7 +62,9 @@ export async function prepareCounters(db: Db, runtime: Runtime): Promise<Counter
   const membrane_id = runtime.ids.next("membrane");
   return db.system(async (query) => {
     await createOrganization(runtime, query, { org_id, name: "sim", email: null, description: "sim", actor: "system" });
-    await insertMembrane(query, org_id, membraneOf(membrane_id));
+    const membrane = membraneOf(membrane_id);
+    await insertMembrane(query, org_id, membrane);
+    await noteMade(runtime, query, org_id, "membrane_created", { membrane });
     for (const [name, spec] of Object.entries(policySpecs)) {
       const document = await acceptedDocument({
         policy: { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec },
@@ -77,6 +79,7 @@ export async function prepareCounters(db: Db, runtime: Runtime): Promise<Counter
       const policy = { name, title: null, status: "live" as const, active_version: 1, updated_at: created_at };
       await insertPolicy(query, org_id, { ...version, ...policy });
       await insertPolicyVersion(query, org_id, { ...version, created_by: "system" });
+      await noteMade(runtime, query, org_id, "policy_saved", { policy_id: version.policy_id, version: 1, name });
     }
     const key = (role: Caller["role"], created_by: string | null, environment: "live" | "test" = "live") =>
       insertKey(runtime, query, org_id, { role, created_by, environment });

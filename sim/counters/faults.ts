@@ -57,8 +57,8 @@ export const countersFaults: readonly CountersFault[] = [
     name: "a review that times out releases nothing",
     seed: 1,
     statement: [
-      "select change_counted($1, $2, $3, $4::timestamptz, $2)",
-      `select change_counted($1, $2, $3, $4::timestamptz, $2) where $3::text is not null or not exists (
+      "select change_counted($1, $2, $3, $4::timestamptz, $2) as changes",
+      `select change_counted($1, $2, $3, $4::timestamptz, $2) as changes where $3::text is not null or not exists (
          select from escalations e where e.org_id = $1 and e.intent_id = $2 and e.status = 'timed_out')`,
     ],
   },

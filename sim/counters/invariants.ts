@@ -1,5 +1,6 @@
+import { verifyIn } from "../../packages/server/src/operations/audit/verify-organization.ts";
 import type { Db } from "../../packages/server/src/ports.ts";
-import { verifyAudit } from "../../packages/server/src/store/audit/verify-audit.ts";
+import { unexplained } from "../unexplained.ts";
 import { hour_max } from "./cast.ts";
 import { type LedgerRow, readStored, type StoredCounters } from "./ledger.ts";
 import {
@@ -39,8 +40,8 @@ export async function checkCounters(db: Db, org_id: string, memory: CountersMemo
 }
 
 export async function checkTrail(db: Db, org_id: string): Promise<void> {
-  const { sound } = await db.tenant(org_id, (query) => verifyAudit(query, org_id));
-  demand(sound, "the audit trail is broken");
+  const wrong = unexplained(await db.tenant(org_id, (query) => verifyIn(query, org_id)));
+  demand(wrong === null, `the audit trail is broken, or does not explain the tables: ${wrong}`);
 }
 
 function checkDecisions({ ledger }: StoredCounters, { sent, answered }: CountersMemory): void {

@@ -28,6 +28,7 @@ export interface LedgerRow {
     readonly escalation_id?: string;
     readonly handed_to?: string;
     readonly resumed_from?: string;
+    readonly claim?: string;
     readonly modified_content?: { readonly amount: number } | null;
   };
   /** The result of the review of a decision; null: no review has ended. */

@@ -70,7 +70,7 @@ export class CountersModel {
     else if (type === "reviewed" || type === "timed_out") this.#close(intent_id, data.outcome ?? "", at_us);
     else if (type === "cancelled") this.entries.delete(intent_id);
     else if (type === "approval_revoked") this.entries.delete(this.#holderOf(data.escalation_id ?? ""));
-    else if (type === "approval_handed_on") this.#hold(data.escalation_id ?? "", data.handed_to ?? "", false);
+    else if (type === "approval_handed_on") this.#handOn(data.escalation_id ?? "", data.handed_to ?? "");
     else if (type === "claimed") this.#claim(row, intent_id);
     else if (type === "observed") this.#observe(row, intent_id);
   }
@@ -151,6 +151,11 @@ export class CountersModel {
 
   #holderOf(escalation_id: string): string {
     return this.#holders.get(escalation_id) ?? this.#openers.get(escalation_id) ?? "";
+  }
+
+  /** An action that needs no claim spends the approval at once. */
+  #handOn(escalation_id: string, intent_id: string): void {
+    this.#hold(escalation_id, intent_id, this.#decided.get(intent_id)?.data.claim !== "required");
   }
 
   /** The action that uses an approval counts, and the one that lost it does not. */

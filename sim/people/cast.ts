@@ -7,8 +7,9 @@ import { acceptedDocument } from "../../packages/server/src/operations/policies/
 import type { Runtime } from "../../packages/server/src/operations/runtime.ts";
 import type { Caller } from "../../packages/server/src/operations/shared/caller.ts";
 import type { Db, Query } from "../../packages/server/src/ports.ts";
+import { auditRow } from "../../packages/server/src/store/audit/audit.ts";
 import { insertMembrane } from "../../packages/server/src/store/membranes/membranes.ts";
-import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
+import { lockHead, withHead } from "../../packages/server/src/store/organizations/heads.ts";
 import { insertPolicy, insertPolicyVersion } from "../../packages/server/src/store/policies/policies.ts";
 import type { Random } from "../random.ts";
 
@@ -70,7 +71,9 @@ export async function prepareCast(db: Db, runtime: Runtime, random: Random, with
     await createOrganization(runtime, query, { org_id, name: "sim", email: null, description: "sim", actor: "system" });
     for (const [n, membrane_id] of membrane_ids.entries()) {
       const on_timeout = random.pick(["block", "approve"] as const);
-      await insertMembrane(query, org_id, membraneOf(n, membrane_id, on_timeout));
+      const membrane = membraneOf(n, membrane_id, on_timeout);
+      await insertMembrane(query, org_id, membrane);
+      await noteMade(runtime, query, org_id, "membrane_created", { membrane });
     }
     const key = (role: Caller["role"], created_by: string | null, environment: "live" | "test" = "live") =>
       insertKey(runtime, query, org_id, { role, created_by, environment });
@@ -113,6 +116,7 @@ async function insertPolicies(runtime: Runtime, query: Query, org_id: string, ra
     const policy = { name, title: null, status: live ? ("live" as const) : ("shadow" as const), active_version: 1 };
     await insertPolicy(query, org_id, { ...version, ...policy, updated_at: created_at });
     await insertPolicyVersion(query, org_id, { ...version, created_by: "system" });
+    await noteMade(runtime, query, org_id, "policy_saved", { policy_id, version: 1, name });
     policies.push({ policy_id, name, live });
   }
   return policies;
@@ -137,6 +141,18 @@ function membraneOf(n: number, membrane_id: string, on_timeout: "block" | "appro
     default_verdict: default_verdicts[n] as Membrane["default_verdict"],
     escalation: { timeout_seconds: 3_600, on_timeout, reviewers: [], quorum: n === 1 ? 2 : 1 },
   };
+}
+
+/** Writes the entry of a row that was made without its operation. */
+export async function noteMade(
+  { ids }: Pick<Runtime, "ids">,
+  query: Query,
+  org_id: string,
+  type: "membrane_created" | "policy_saved",
+  data: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const entry = auditRow(ids, { intent_id: null, at: created_at, actor: "system", type, data });
+  await withHead(query, org_id, { audit: [entry] });
 }
 
 export async function insertKey(

@@ -1,8 +1,8 @@
 import type { Escalation } from "@countersign/contract";
+import { verifyIn } from "../../packages/server/src/operations/audit/verify-organization.ts";
 import type { Db } from "../../packages/server/src/ports.ts";
-import { verifyAudit } from "../../packages/server/src/store/audit/verify-audit.ts";
-import { verifyReviews } from "../../packages/server/src/store/audit/verify-reviews.ts";
 import { InvariantBroken } from "../invariants.ts";
+import { unexplained } from "../unexplained.ts";
 
 export interface Memory {
   readonly escalations: { readonly escalation_id: string; readonly membrane: number }[];
@@ -43,7 +43,7 @@ export async function checkPeople(
   submitter: string,
   creator: string,
 ): Promise<void> {
-  const { reviews, overrides, approvals, sound } = await db.tenant(org_id, async (query) => {
+  const { reviews, overrides, approvals, verified } = await db.tenant(org_id, async (query) => {
     await query("set transaction isolation level repeatable read");
     return {
       reviews: await query<Row>(
@@ -62,14 +62,15 @@ export async function checkPeople(
          where org_id = $1 and decision ->> 'human_override_id' is not null`,
         [org_id],
       ),
-      sound: (await verifyAudit(query, org_id)).sound && (await verifyReviews(query, org_id)).sound,
+      verified: await verifyIn(query, org_id),
     };
   });
   const stored = new Map(reviews.map((row) => [row.escalation_id, row]));
   for (const { escalation_id } of memory.escalations)
     demand(stored.has(escalation_id), "an acknowledged escalation is lost");
   for (const row of reviews) checkReview(row, memory, [submitter, creator]);
-  demand(sound, "the audit trail is broken, or reports other records");
+  const wrong = unexplained(verified);
+  demand(wrong === null, `the audit trail is broken, or does not explain the tables: ${wrong}`);
 
   for (const { override_id, status, consumed_by } of overrides) {
     const by = approvals.filter((each) => each.override_id === override_id).map((each) => each.intent_id);

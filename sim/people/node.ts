@@ -129,6 +129,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     passwords: unused,
     passkeys: unused,
     openId: unused,
+    pushRequests: unused,
     mailer: unused,
     mails: { wake: () => undefined },
     rateWindows: unused,

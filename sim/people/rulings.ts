@@ -100,7 +100,7 @@ export class Rulings {
     const { random, cast, act } = this.#world;
     const { policy_id, name } = random.pick(cast.policies);
     const mode = (await this.#livePolicies()).includes(policy_id) ? "shadow" : "live";
-    const change = async () => (await activatePolicy(node.runtime, adminOf(cast), policy_id, { mode })).status;
+    const change = async () => (await activatePolicy(node.runtime, adminOf(cast), policy_id, { mode })).policy.status;
     return `${name} goes ${mode}: ${await act.outcome(node, change)}`;
   }
 
@@ -167,7 +167,7 @@ export class Rulings {
   async #claimOnce(node: Node, { intent_id }: Action, claimer: Claimer): Promise<string> {
     return this.#world.act.outcome(node, async () => {
       try {
-        await claimIntent(node.runtime, claimer.caller, intent_id, claimer.nonce);
+        await claimIntent(node.runtime, claimer.caller, intent_id, { nonce: claimer.nonce });
       } catch (error) {
         if (error instanceof Fault && this.#claimed.get(intent_id) === claimer)
           throw new InvariantBroken(`a repeated claim was refused after its first answer: ${error.code}`);

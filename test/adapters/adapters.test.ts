@@ -7,6 +7,7 @@ import { createClient } from "../../packages/sdk/src/index.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+import { activatePaymentPolicies } from "../examples/payment-policies.ts";
 import type { Scenario } from "./agents/agent-program.ts";
 import { has_frameworks, runAgent } from "./run-agent.ts";
 
@@ -15,19 +16,7 @@ const { url } = await serviceNode(database);
 const org = await reviewedOrganization(database.db, url, { packs: [] });
 const admin = createClient({ base_url: url, api_key: org.admin });
 const reviewer = createClient({ base_url: url, api_key: org.reviewer });
-for (const [name, spec] of Object.entries({
-  "no-large-sums": { when: "params.amount_usd > 1000.0", effect: "block", message: "More than {{1000}} USD." },
-  "people-look": { when: "params.amount_usd > 100.0", effect: "escalate", message: "More than 100 USD." },
-  "at-most-fifty": {
-    when: 'params.to == "petty cash" && params.amount_usd > 50.0',
-    effect: "approve_modified",
-    modify: [{ op: "set", path: "/amount_usd", value: "50.0" }],
-    message: "Petty cash gets 50 USD.",
-  },
-})) {
-  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name, title: name }, spec };
-  await admin.activatePolicy((await admin.createPolicy({ policy })).policy_id, "live");
-}
+await activatePaymentPolicies(admin);
 
 /** Each scenario of the Claude Agent SDK starts a program of its own, which takes long on a busy machine. */
 const time_ms_max = 900_000;

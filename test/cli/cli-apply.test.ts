@@ -103,7 +103,7 @@ describe("countersign policies apply", () => {
     const wrong = await apply(good, "wrong.yaml", red);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
     expect(wrong.stderr).toMatch(/^countersign: the documents have errors\nwrong\.yaml:1:1: error /);
-    expect(wrong.stderr).toMatch(/^red\.yaml:9:5: error test_failed: The test "much" fails/m);
+    expect(wrong.stderr).toMatch(/^red\.yaml:11:23: error test_failed: The test "much" fails/m);
     const twice = await apply(good, file("twin.yaml", "good", "2.0"));
     expect([twice.code, twice.stdout]).toEqual([1, ""]);
     expect(twice.stderr).toBe("countersign: good.yaml and twin.yaml are both the policy good\n");

@@ -50,16 +50,21 @@ const backtest = (...args: string[]) =>
   runCli(["policies", "backtest", ...args, "--url", url], { COUNTERSIGN_API_KEY: people.admin });
 
 describe("countersign policies backtest", () => {
-  test("prints what would change, exits with 1 when a condition is met, and says which", async () => {
+  test("prints what would change and where it is kept, exits with 1 when a condition is met, and says which", async () => {
     const conditions = ["--fail-on", "approve->block>0", "--fail-on", "flips>2"];
-    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"), ...conditions);
+    const { code, stdout, stderr } = await backtest(file("strict.yaml", "50.0"), "--keep", ...conditions);
     // Only a slow backtest prints progress there.
     expect(stderr).not.toMatch(/countersign:/);
     expect(stdout).toMatch(/^3 intents in /);
     expect(stdout).toContain("2 verdicts change");
     expect(stdout).toMatch(/approve +block +2/);
     expect(stdout).toMatch(/^int_\w+ +agent-1 +pay +approve +block +limit$/m);
-    expect(stdout).toMatch(/\nFAILED: approve->block>0 \(2\)\n\nok: flips>2 \(2\)\n$/);
+    expect(stdout).toMatch(/^limit +approve +block +2 +\d+\.\d\d$/m);
+    const judged = /\nFAILED: approve->block>0 \(2\)\n\nok: flips>2 \(2\)\n\nkept at \/backtests\/(bkt_\w{26})\n$/.exec(
+      stdout,
+    );
+    const kept = await call(url, "GET", `/v1/backtests/${judged?.[1]}`, { key: people.admin });
+    expect(kept.json.backtest.result.flips_total).toBe(2);
     expect(code).toBe(1);
   });
 

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { runCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { verifyReceipt } from "../../packages/sdk/src/verify/index.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
@@ -39,4 +40,18 @@ test("reports a refusal, and exits with 1", async () => {
   const refused = await cli(of.operator, "settle", "int_01KB0000000000000000000000", "--status", "failed");
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   expect((await cli(of.operator, "settle", "int_1", "--status", "paid")).code).toBe(1);
+});
+
+test("a receipt is printed unchanged, and verifies with the log's key", async () => {
+  const body = { intent: { agent: { id: "billing-bot" }, action: { verb: "pay" } } };
+  const { intent_id } = (await call(url, "POST", "/v1/intents", { key: of.agent, body })).json;
+  const { code, stdout, stderr } = await cli(of.operator, "receipt", intent_id);
+  expect([code, stderr]).toEqual([0, ""]);
+  const { keys } = (await call(url, "GET", "/v1/audit/log/key", { key: of.operator })).json;
+  expect(await verifyReceipt(stdout, { keys: [keys[0].verifier_key] })).toMatchObject({ ok: true, intent_id });
+  const proof = await cli(of.operator, "receipt", intent_id, "--tlog-proof");
+  expect([proof.code, proof.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^c2sp\.org\/tlog-proof@v1\nextra \S+\nindex \d+\n/),
+  ]);
 });

@@ -45,7 +45,7 @@ describe("policies", () => {
     const { code, stdout } = await cli("policies", "test", "good.yaml", "red.yaml");
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^red\.yaml:8:5: error test_failed: The test "above" fails: verdict is "block", not "escalate"\. Correct/m,
+      /^red\.yaml:10:23: error test_failed: The test "above" fails: verdict is "block", not "escalate"\. Correct/m,
     );
     expect(stdout).toMatch(/2 documents, 0 with errors; 2 tests, 1 red\n$/);
     expect((await cli("policies", "test", "good.yaml")).code).toBe(0);
@@ -71,7 +71,7 @@ describe("policies", () => {
       [
         {
           valid: false,
-          diagnostics: [{ path: "/tests/0", line: 8, column: 5, code: "test_failed" }],
+          diagnostics: [{ path: "/tests/0/expect/verdict", line: 10, column: 23, code: "test_failed" }],
           tests: [{ name: "above", passed: false }],
         },
       ],

@@ -1,8 +1,7 @@
 /** Finds broken accessibility rules, and content wider than the screen. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
-import { follow, patience_ms } from "./chromium.ts";
+import { follow } from "./chromium.ts";
 
 export async function openLoaded(page: Page, path: string): Promise<void> {
   await page.goto(path);
@@ -15,9 +14,26 @@ export async function followLoaded(page: Page, path: string): Promise<void> {
   await loaded(page);
 }
 
+/** Places of data and charts that have not arrived. */
+const loading = ".skeleton, .chart-place";
+
+/**
+ * Makes the window as high as the content, and waits until everything is loaded. Some parts load when they are seen, and
+ * each of them makes the page higher. Sticky elements stay at the window's edge.
+ */
+export async function showWhole(page: Page, { width, height }: { width: number; height: number }): Promise<void> {
+  const grow = async () => {
+    const content = Number(await page.evaluate("document.documentElement.scrollHeight"));
+    await page.setViewportSize({ width, height: Math.max(height, content) });
+  };
+  await grow();
+  while ((await page.locator(loading).count()) > 0) await grow();
+  await grow();
+}
+
 async function loaded(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await expect.poll(() => page.locator(".skeleton").count(), { timeout: patience_ms }).toBe(0);
+  await page.locator(loading).first().waitFor({ state: "detached" });
 }
 
 const colours = "color-contrast";
@@ -104,4 +120,13 @@ export function sidewaysOf(page: Page): Promise<string[]> {
     document.documentElement.scrollWidth <= innerWidth ? [] : ["page " + document.documentElement.scrollWidth,
       ...[...document.querySelectorAll("body *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.closest(".scroll, .json, .snippet") === null)
       .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))]`);
+}
+
+/** Returns the texts of charts that reach out of their chart, where they are cut off. */
+export function cutOffIn(page: Page): Promise<string[]> {
+  return page.evaluate(`
+    [...document.querySelectorAll(".chart text")].filter((each) => {
+      const [text, chart] = [each.getBoundingClientRect(), each.closest("svg").getBoundingClientRect()];
+      return text.left < chart.left - 1 || text.right > chart.right + 1 || text.bottom > chart.bottom + 1;
+    }).map((each) => "cut off: " + each.textContent)`);
 }

@@ -157,7 +157,7 @@ inBrowser("accounts after failures", () => {
     await addVirtualAuthenticator(watched);
     await page.goto("/settings");
     await page.getByRole("button", { name: "Add a passkey" }).click();
-    await page.getByLabel("Name").fill("my laptop");
+    await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("my laptop");
     await page.getByRole("button", { name: "Go on" }).click();
     await page.getByRole("region", { name: "Passkeys" }).getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();

@@ -223,7 +223,7 @@ inBrowser("accounts", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Add a passkey" }).click();
-    await page.getByLabel("Name").fill("my laptop");
+    await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("my laptop");
     await page.getByRole("button", { name: "Go on" }).click();
     await page.getByRole("region", { name: "Passkeys" }).getByText("my laptop").waitFor();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();

@@ -61,7 +61,7 @@ inBrowser("agents", () => {
     await page.getByRole("link", { name: "run-7" }).click();
     const run = page.getByRole("region", { name: "Run" });
     await run.getByText("send_mail").first().waitFor();
-    const rows = await run.getByRole("row").allInnerTexts();
+    const rows = await run.getByRole("listitem").allTextContents();
     const at = (verb: string) => rows.findIndex((row) => row.includes(verb));
     expect(at("send_mail")).toBe(at("open_file") + 1);
     expect(await violations(page)).toEqual([]);

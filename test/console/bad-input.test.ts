@@ -50,6 +50,7 @@ inBrowser("bad input", () => {
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     await page.getByRole("button", { name: /^With changes/ }).click();
     const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "As JSON" }).click();
     await dialog.getByLabel("Comment").focus();
     await pasteHere();
     expect((await dialog.getByLabel("Comment").inputValue()).length).toBe(4_000);
@@ -72,6 +73,7 @@ inBrowser("bad input", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     await page.getByRole("button", { name: /^With changes/ }).click();
+    await page.getByRole("button", { name: "As JSON" }).click();
     const editor = page.getByRole("dialog").getByLabel("Parameters as JSON");
     const said = page.getByRole("dialog").getByRole("alert");
     await editor.fill("{ not json");
@@ -96,6 +98,7 @@ inBrowser("bad input", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     await page.getByRole("button", { name: /^With changes/ }).click();
+    await page.getByRole("button", { name: "As JSON" }).click();
     const field = page.getByRole("dialog").getByLabel("Parameters as JSON");
     const text = await field.inputValue();
     expect(text).toContain('"invoice\\u202egpj.exe"');
@@ -277,7 +280,7 @@ inBrowser("bad input", () => {
     for (const [path, label] of [
       ["/review", "Agent"],
       ["/decisions", "Agent"],
-      ["/audit", "By (key or user id)"],
+      ["/audit", "Find audit rows"],
       ["/packs", "Search rules and citations"],
       ["/backtest", "Agent"],
     ] as const) {

@@ -58,7 +58,7 @@ inBrowser("ages", () => {
     await page.clock.fastForward(away_seconds * 1_000);
     await console_.advance(away_seconds);
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 20 }));
-    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Decisions" }).click();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Agents" }).click();
     const age = page.getByRole("row").nth(1).locator("time").first();
     await age.waitFor();
     expect(await age.textContent()).toMatch(/^(just now|\d+ s ago|\d min ago)$/);

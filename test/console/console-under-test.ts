@@ -122,7 +122,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
       node = await webhookNode(made, {
         console: await builtConsole(),
         clock: { now_us: () => Date.now() * 1_000 + ahead_us },
-        mailer: { send: async (mail) => void mails.push(mail) },
+        mailer: { delivers: true, send: async (mail) => void mails.push(mail) },
         passwords,
       });
       url = node.url;

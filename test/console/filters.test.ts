@@ -23,7 +23,6 @@ inBrowser("a filter", () => {
       ["/decisions", "agent_id", "Agent", "Decisions"],
       ["/backtest", "agent_id", "Agent", "Backtest"],
       ["/budgets", "agent_id", "Agent", "Budgets"],
-      ["/audit", "actor", "By (key or user id)", "Audit"],
     ] as const) {
       const field = page.getByLabel(label, { exact: true });
       await followLoaded(page, `${path}?${name}=bot-5`);

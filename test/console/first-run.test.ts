@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
+import { counted } from "./counted.ts";
 import { password } from "./people.ts";
 import { api } from "./seed.ts";
 
@@ -38,19 +39,21 @@ inBrowser("the first run", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("leads from open mode to an organization, a key that is shown once, and a decision on a test intent", {
+  // Before there were these buttons: 17 clicks, and a policy of twelve lines to type.
+  test("leads from open mode to an organization, a key that is shown once, rules, and a first review, by six clicks", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
+    const person = counted(page);
     await page.goto("/");
     await page.getByText("Open mode: everyone on this machine is admin").waitFor();
     const latency = page.getByRole("region", { name: "Latency" });
     await latency.getByText("has not decided anything since it started").waitFor();
-    await page.getByRole("link", { name: "Create your organization" }).click();
+    await person.click(page.getByRole("link", { name: "Create your organization" }));
     await page.getByLabel("Organization").fill("Harbour Goods");
     await page.getByLabel("Your e-mail").fill("ann@example.com");
-    await page.getByLabel("What do your agents do?").fill("Send e-mails to customers");
-    await page.getByRole("button", { name: "Create organization" }).click();
+    await page.getByLabel("What do your agents do?").fill("Refund customers, and send them marketing e-mails");
+    await person.click(page.getByRole("button", { name: "Create organization" }));
     await page.getByRole("heading", { name: "Your organization is ready" }).waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
     const { scrollWidth, clientWidth } = (await page.evaluate(
@@ -61,24 +64,28 @@ inBrowser("the first run", () => {
     api_key = (await page.locator(".secret code").textContent()) ?? "";
     expect(api_key).toMatch(/^svc_live_org_/);
     expect(await page.locator("pre.snippet").textContent()).toContain(`"${api_key}"`);
-    await page.getByRole("button", { name: "Send a test intent" }).click();
-    const answer = page.getByRole("status").filter({ hasText: "risk" });
-    await answer.waitFor();
-    expect(await answer.textContent()).toMatch(/int_/);
+    await person.click(page.getByRole("button", { name: "Switch on" }));
+    await page.getByText("On: pci.").waitFor();
     let cut_off = true;
     await page.route("**/v1/me", (route) => (cut_off ? route.abort("connectionreset") : route.continue()));
-    await page.getByRole("button", { name: "Open the console" }).click();
+    await page.getByRole("button", { name: "Let the agent ask" }).click();
     await page.getByRole("heading", { name: "The service does not answer" }).waitFor();
     cut_off = false;
-    await page.getByRole("button", { name: "Open the console" }).click();
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await person.click(page.getByRole("button", { name: "Let the agent ask" }));
+    await page.getByText("A person decides about refunds of more than 500 USD.").first().waitFor();
+    await person.click(page.getByRole("button", { name: /^Approve/ }).first());
+    await person.click(page.getByRole("dialog").getByRole("button", { name: /^Approve/ }));
+    await page.getByText("Outcome: approved").waitFor();
+    expect(person.count()).toBe(6);
+
+    await page.getByRole("link", { name: "Overview" }).click();
     await page.getByText("Shadow: nothing is held").waitFor();
-    await latency.getByText("one decision in any mode").waitFor();
+    await latency.getByText("2 decisions in any mode").waitFor();
     expect(await latency.getByRole("definition").allTextContents()).toEqual(
       Array(3).fill(expect.stringMatching(/^[\d.,]+ ms$/)),
     );
-    const { intents } = await api<{ intents: unknown[] }>(console_.url, api_key, "GET", "/v1/intents");
-    expect(intents).toHaveLength(1);
+    const { policies } = await api<{ policies: unknown[] }>(console_.url, api_key, "GET", "/v1/policies");
+    expect(policies).toMatchObject([{ name: "ask-before-large-refunds", status: "live" }]);
     expect(wrongs).toEqual([]);
   });
 

@@ -170,8 +170,9 @@ inBrowser("the focus on every other page", () => {
     await made("/v1/escalations/webhooks", { url: "https://example.com/hook" });
     const { intent_id } = await submit(console_.url, seeded.agent, intent("other.export", { rows: 9_000 }));
     const { page, wrongs } = await console_.open({ session });
-    const done = async (path: string, button: Locator, confirm: string | null, place: Locator) => {
+    const done = async (path: string, button: Locator, confirm: string | null, place: Locator, more?: Locator) => {
       await follow(page, path);
+      if (more !== undefined) await enter(more);
       await enter(button);
       if (confirm !== null) await enter(page.getByRole("dialog").getByRole("button", { name: confirm }));
       await focusOn(place);
@@ -187,7 +188,8 @@ inBrowser("the focus on every other page", () => {
     const operator = page.getByRole("row").filter({ hasText: "operator key" });
     await done("/keys", operator.getByRole("button", { name: "Revoke" }), "Revoke", region("API keys"));
     const remove = page.getByRole("button", { name: "Delete" });
-    await done("/webhooks", remove, "Delete", region("Webhooks"));
+    const more = page.getByRole("row").getByText("More", { exact: true });
+    await done("/webhooks", remove, "Delete", region("Webhooks"), more);
     await made(`/v1/intents/${intent_id}/override`, { reason: "seen" });
     const withdraw = page.getByRole("button", { name: "Withdraw" });
     await done("/overrides", withdraw, "Withdraw", region("Overrides"));

@@ -30,6 +30,9 @@ inBrowser("going live", () => {
     await membrane.getByRole("heading", { name: "Actions it would have stopped in the last 31 days" }).waitFor();
     await membrane.getByText("Of 5 actions it would have blocked 1, asked a person about 2, and changed 1.").waitFor();
     await membrane.getByText("large-refunds").waitFor();
+    await membrane.getByText("5 decisions in shadow in the last 31 days. 200 are needed.").waitFor();
+    await membrane.getByRole("button", { name: "Label 3 holds" }).waitFor();
+    expect(await violations(page)).toEqual([]);
     await membrane.getByRole("link", { name: "blocked 1", exact: true }).click();
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     const rows = page.getByRole("region", { name: "Decisions" }).getByRole("row");
@@ -54,6 +57,7 @@ inBrowser("going live", () => {
 
     await follow(page, "/membranes");
     await membrane.getByRole("button", { name: "Go live" }).click();
+    await page.getByRole("dialog").getByText("It is not ready yet:").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Go live" }).click();
     await page.getByText("Live: its decisions are enforced from now on").waitFor();
     await membrane.getByRole("button", { name: "Return to shadow" }).waitFor();

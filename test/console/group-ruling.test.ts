@@ -91,7 +91,7 @@ inBrowser("a group of similar cases", () => {
     await page.goto("/review?agent_id=bot-many");
     await page.getByRole("button", { name: "Rule on all 4" }).click();
     const dialog = page.getByRole("dialog");
-    const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
+    const row = (target: string) => dialog.getByRole("row").filter({ hasText: target });
     await row("cus_803").getByRole("checkbox").uncheck();
     await dialog.getByLabel("Comment on each").fill("all of the outage");
     expect(await violations(page, in_dialog)).toEqual([]);
@@ -146,17 +146,20 @@ inBrowser("a group of similar cases", () => {
     await dialog.getByRole("button", { name: "Try again" }).click();
     await told.getByText("Each one shows its differences").waitFor();
     expect(await approve.isDisabled()).toBe(false);
-    const apart = await dialog.locator("dl.pairs").allInnerTexts();
-    expect(apart.map((each) => each.split(/\s*\n\s*/)).sort()).toEqual([
-      ["parameters/iban", `"${contents[0]?.iban}"`, "parameters/notes~1more/0", "—"],
-      ["parameters/iban", `"${contents[1]?.iban}"`, "parameters/notes~1more/0", '"by phone"'],
+    const heads = await dialog.getByRole("columnheader").allInnerTexts();
+    expect(heads).toEqual(["Action", "iban", "notes/more/0", "Ends"]);
+    const rows = await dialog.locator("tbody tr").all();
+    const cells = await Promise.all(rows.map((row) => row.locator("td").allInnerTexts()));
+    expect(cells.map((each) => each.slice(1, -1)).sort()).toEqual([
+      [`"${contents[0]?.iban}"`, "—"],
+      [`"${contents[1]?.iban}"`, '"by phone"'],
     ]);
     expect(await violations(page, in_dialog)).toEqual([]);
     await page.goto("/review?agent_id=bot-same");
     await page.getByRole("button", { name: "Rule on all 2" }).click();
     await dialog.getByText("They are exactly equal.").waitFor();
     expect(listed).toEqual([]);
-    expect(await dialog.locator("dl.pairs").count()).toBe(0);
+    expect(await dialog.getByRole("columnheader").allInnerTexts()).toEqual(["Action", "Ends"]);
     expect(wrongs.filter((wrong) => !wrong.includes("503"))).toEqual([]);
   });
 
@@ -246,7 +249,7 @@ inBrowser("a group of similar cases", () => {
     await page.getByRole("button", { name: "Rule on all 3" }).waitFor();
     await page.keyboard.press("g");
     const dialog = page.getByRole("dialog");
-    const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
+    const row = (target: string) => dialog.getByRole("row").filter({ hasText: target });
     cut = true;
     await dialog.getByRole("button", { name: "Block 3" }).click();
     await row("cus_712").getByText("no answer: it is sent again when you continue").waitFor();

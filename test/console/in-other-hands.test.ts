@@ -72,7 +72,7 @@ inBrowser("a reassigned review", () => {
         "waitingRule money0 of 1 approvals by guy@example.com. Its turn comes after look.",
       ]);
     await page.getByText("Your turn to approve comes after look. You can block now.").waitFor();
-    expect(await page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Block b"]);
+    expect(await page.locator(".rulebar > button:enabled").allTextContents()).toEqual(["Block b"]);
     expect(await violations(page, { within: "[aria-label=Review]" })).toEqual([]);
     const ahead = await console_.open({ session: first.session });
     await ahead.page.goto(path);
@@ -137,7 +137,7 @@ inBrowser("a reassigned review", () => {
     await page.goto("/review");
     await page.getByRole("button", { name: "Rule on all 3" }).click();
     const dialog = page.getByRole("dialog");
-    const others = dialog.getByRole("listitem").filter({ hasText: "cus_2" });
+    const others = dialog.getByRole("row").filter({ hasText: "cus_2" });
     await others.getByText("Assigned to: every operator decides.").waitFor();
     expect(await others.getByRole("checkbox").isDisabled()).toBe(true);
     expect(await others.getByRole("checkbox").isChecked()).toBe(false);

@@ -96,6 +96,7 @@ inBrowser("interruptions", () => {
     ] as const) {
       const open = async () => {
         await page.getByRole("button", { name: button }).click();
+        if (label === "Parameters as JSON") await dialog.getByRole("button", { name: "As JSON" }).click();
         return dialog.getByLabel(label);
       };
       await page.goto(path);
@@ -128,12 +129,16 @@ inBrowser("interruptions", () => {
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     const dialog = page.getByRole("dialog");
     const parameters = dialog.getByLabel("Parameters as JSON");
-    await page.getByRole("button", { name: /^With changes/ }).click();
+    const open = async () => {
+      await page.getByRole("button", { name: /^With changes/ }).click();
+      await dialog.getByRole("button", { name: "As JSON" }).click();
+    };
+    await open();
     const untouched = await parameters.inputValue();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
     expect(asked).toEqual([]);
-    await page.getByRole("button", { name: /^With changes/ }).click();
+    await open();
     await parameters.fill('{"amount_usd": 100}');
     await pressEscape(page);
     await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -142,7 +147,7 @@ inBrowser("interruptions", () => {
     answer = "accept";
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: /^With changes/ }).click();
+    await open();
     expect(await parameters.inputValue()).toBe(untouched);
     expect(wrongs).toEqual([]);
   });

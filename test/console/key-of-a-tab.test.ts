@@ -29,7 +29,8 @@ inBrowser("the key of a tab", () => {
     const seeded = await seedOrganization(console_.url);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/keys");
-    await page.getByRole("button", { name: "Replace" }).click();
+    const own = page.getByRole("row").filter({ hasText: "(yours)" });
+    await own.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("button", { name: "Replace it" }).click();
     await page.getByText("Your new key; the old one is no longer valid").waitFor();
     const made = (await page.locator(".secret code").textContent()) ?? "";

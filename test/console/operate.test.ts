@@ -43,8 +43,9 @@ inBrowser("operating", () => {
     const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
     expect(before.decision.verdict).toBe("approve");
     await page.getByRole("link", { name: "Backtest" }).last().click();
-    await page.getByText("As if the newest version of this policy had been active").waitFor();
+    await page.getByText("As if their newest versions had been active").waitFor();
     await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL("**/backtests/bkt_*", { timeout: test_timeout_ms });
     const flips = page.getByRole("table").filter({ has: page.getByRole("columnheader", { name: "Candidate" }) });
     const flip = flips.getByRole("row").filter({ has: page.locator(`a[href="/decisions/${before.intent_id}"]`) });
     await flip.getByText("tool_refund").waitFor();
@@ -98,8 +99,10 @@ inBrowser("operating", () => {
     const first = await secret.textContent();
     expect(first).toMatch(/^whsec_/);
     await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByText("More", { exact: true }).click();
     await page.getByRole("button", { name: "New secret" }).click();
     expect(await violations(page, in_dialog)).toEqual([]);
+    await page.getByLabel("The old secret ends").selectOption("at once, because it leaked");
     await page.getByRole("dialog").getByRole("button", { name: "Replace the secret" }).click();
     await page.getByText("It is shown only here.").waitFor();
     expect(await secret.textContent()).toMatch(/^whsec_/);
@@ -185,7 +188,8 @@ inBrowser("operating", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Address").fill("https://example.com/none");
     await dialog.getByLabel("All events").uncheck();
-    for (const each of await dialog.locator("fieldset input").all()) await each.uncheck();
+    const events = dialog.getByRole("group", { name: "Events" });
+    for (const each of await events.getByRole("checkbox").all()) await each.uncheck();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByRole("alert").getByText("choose at least one event").waitFor();
     await dialog.getByLabel("decision.blocked").check();
@@ -216,7 +220,7 @@ inBrowser("operating", () => {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin }, console_.named_url);
-    await page.goto("/settings");
+    await page.goto("/people");
     const settings = page.getByRole("region", { name: "Single sign-on" });
     await settings.getByText(`${console_.named_url}/sso/callback/${seeded.org_id}`).waitFor();
     expect(wrongs).toEqual([]);

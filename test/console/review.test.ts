@@ -81,6 +81,7 @@ inBrowser("the review queue", () => {
     await chosen.getByText("cus_one").first().waitFor();
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("m");
+    await page.getByRole("button", { name: "As JSON" }).click();
     const editor = page.getByLabel("Parameters as JSON");
     await editor.fill("{ not json");
     await page.getByText("This is not JSON yet").waitFor();

@@ -1,18 +1,48 @@
-/** `npm run screenshots`: pictures every page, light and dark, wide and 360 px narrow, into tmp/screenshots. */
+/**
+ * `npm run screenshots`: pictures every page, light and dark, 1440 and 390 px wide, into tmp/screenshots. An argument
+ * limits them to the pages with names that begin with it.
+ */
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { BrowserContext } from "playwright-core";
+import { showWhole } from "./accessibility.ts";
 import { openContext, openPage, startChromium } from "./chromium.ts";
+import { type Address, type EveryPage, seedEveryPage } from "./every-page.ts";
 import { joinOrganization, linkIn } from "./people.ts";
-import { api, intent, seedActivity, seedOrganization, submit } from "./seed.ts";
 import { startService } from "./started-service.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const out = join(root, "tmp/screenshots");
-const only = process.argv[2];
+const only = process.argv[2] ?? "";
+
+const looks = (["light", "dark"] as const).flatMap((theme) => [
+  { theme, width: 1440, height: 900 },
+  { theme, width: 390, height: 844 },
+]);
+
+/** Opens a dialog or a list on a page. */
+interface Picture extends Address {
+  readonly click?: string;
+  readonly press?: string;
+}
+
+const opened: readonly Picture[] = [
+  { name: "review-group", path: "/review", as: "key", click: "Rule on all 3" },
+  { name: "membrane-new", path: "/membranes", as: "key", click: "Add a membrane" },
+  { name: "membranes-go-live", path: "/membranes", as: "shadow", click: "Go live" },
+  { name: "webhook-new", path: "/webhooks", as: "key", click: "Add a webhook" },
+  { name: "key-new", path: "/keys", as: "key", click: "Create a key" },
+  { name: "channels-slack", path: "/channels", as: "key", click: "Connect Slack" },
+  { name: "palette", path: "/", as: "key", press: "Control+k" },
+  { name: "keyboard", path: "/decisions", as: "key", press: "?" },
+];
 
 /** Waits for a mail in the outbox of a service without SMTP. Returns the path of its link. */
 async function mailedPath(data_dir: string, to: string): Promise<string> {
@@ -27,110 +57,66 @@ async function mailedPath(data_dir: string, to: string): Promise<string> {
   }
 }
 
-const data_dir = await mkdtemp(join(tmpdir(), "screenshots-"));
-const service = await startService(data_dir);
+/** Accepts every second delivery. */
+async function startReceiver() {
+  let accepts = false;
+  const server = createServer((_, response) => {
+    accepts = !accepts;
+    response.writeHead(accepts ? 200 : 500).end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, close: () => server.close() };
+}
+
 const browser = await startChromium();
+
+/** One browser profile for each caller, because pages load faster from its cache. */
+const contexts = new Map<string, Promise<BrowserContext>>();
+
+function contextOf(url: string, as: string): Promise<BrowserContext> {
+  const context = contexts.get(as) ?? openContext(browser, url);
+  contexts.set(as, context);
+  return context;
+}
+
+async function picture(
+  url: string,
+  every: EveryPage,
+  look: (typeof looks)[number],
+  { name, path, as, click, press }: Picture,
+) {
+  const { page, wrongs } = await openPage(await contextOf(url, as), url, { ...look, ...every.callers[as] });
+  await page.goto(path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await showWhole(page, look);
+  await page.waitForLoadState("networkidle");
+  if (click !== undefined) await page.getByRole("button", { name: click }).first().click();
+  if (press !== undefined) await page.keyboard.press(press);
+  await showWhole(page, look);
+  await page.screenshot({ path: join(out, `${name}-${look.theme}-${look.width}.png`), fullPage: true });
+  for (const wrong of wrongs) console.error(`${name} (${look.theme}, ${look.width} px): ${wrong}`);
+  await page.close();
+}
+
+const data_dir = await mkdtemp(join(tmpdir(), "screenshots-"));
+const receiver = await startReceiver();
+const service = await startService(data_dir, {
+  COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.1/32",
+  COUNTERSIGN_WEBHOOK_ALLOW_HTTP: "true",
+});
 try {
-  const seeded = await seedOrganization(service.url);
-  await seedActivity(service.url, seeded);
-  const ann = await joinOrganization(service.url, seeded.admin, { email: "ann@example.com", role: "admin" }, () =>
-    mailedPath(data_dir, "ann@example.com"),
+  const every = await seedEveryPage(service.url, receiver.url, (admin) =>
+    joinOrganization(service.url, admin, { email: "ann@example.com", role: "admin" }, () =>
+      mailedPath(data_dir, "ann@example.com"),
+    ),
   );
-  await api(service.url, seeded.admin, "POST", "/v1/auth/invitations", { email: "bob@example.com", role: "reviewer" });
-  const list = await api<{ escalations: { escalation_id: string }[] }>(
-    service.url,
-    seeded.admin,
-    "GET",
-    "/v1/escalations?status=pending",
-  );
-  const blocked = await api<{ intents: { intent_id: string }[] }>(
-    service.url,
-    seeded.admin,
-    "GET",
-    "/v1/intents?verdict=block",
-  );
-  const changed = await api<{ intents: { intent_id: string }[] }>(
-    service.url,
-    seeded.admin,
-    "GET",
-    "/v1/intents?verdict=approve_modified",
-  );
-  const overridden = `/v1/intents/${blocked.intents[1]?.intent_id}/override`;
-  await api(service.url, seeded.operator, "POST", overridden, { reason: "The auditors asked for it" });
-  const watching = await seedOrganization(service.url);
-  for (const amount_usd of [40, 60, 740, 910])
-    await submit(service.url, watching.agent, intent("other.refund", { amount_usd }));
-  await submit(service.url, watching.agent, intent("other.export", { rows: 20_000 }));
-  await submit(service.url, watching.agent, intent("outreach.letter", { pages: 2 }));
-  const callers = {
-    key: { api_key: seeded.admin },
-    shadow: { api_key: watching.admin },
-    person: { session: ann.session },
-    nobody: {},
-  };
-  /** `click`: the button that opens a dialog. */
-  const pages: readonly (readonly [name: string, path: string, as?: keyof typeof callers, click?: string])[] = [
-    ["sign-in", "/review", "nobody"],
-    ["welcome", "/welcome", "nobody"],
-    ["signup", "/signup", "nobody"],
-    ["invitation", "/invitation?token=a", "nobody"],
-    ["overview", "/"],
-    ["review", "/review"],
-    ["escalation-hostile", `/escalations/${list.escalations[0]?.escalation_id}`],
-    ["escalation", `/escalations/${list.escalations[1]?.escalation_id}`],
-    ["review-group", "/review", "key", "Rule on all 3"],
-    ["review-shadow", "/review", "shadow"],
-    ["overview-shadow", "/", "shadow"],
-    ["decisions", "/decisions"],
-    ["decision-blocked", `/decisions/${blocked.intents[0]?.intent_id}`],
-    ["decision-overridden", `/decisions/${blocked.intents[1]?.intent_id}`],
-    ["decision-changed", `/decisions/${changed.intents[0]?.intent_id}`],
-    ["policies", "/policies"],
-    ["policy", `/policies/${seeded.policy_id}`],
-    ["policy-new", "/policies/new"],
-    ["packs", "/packs"],
-    ["membranes", "/membranes"],
-    ["membranes-shadow", "/membranes", "shadow"],
-    ["membrane-new", "/membranes", "key", "Add a membrane"],
-    ["backtest", "/backtest"],
-    ["agents", "/agents"],
-    ["agent", "/agent?id=support-bot"],
-    ["budgets", "/budgets"],
-    ["overrides", "/overrides"],
-    ["grants", "/grants"],
-    ["webhooks", "/webhooks"],
-    ["keys", "/keys"],
-    ["people", "/people", "person"],
-    ["usage", "/usage"],
-    ["audit", "/audit"],
-    ["settings", "/settings"],
-    ["account", "/settings", "person"],
-  ];
+  const pictures = [...Object.values(every.by_route).flat(), ...opened].filter(({ name }) => name.startsWith(only));
   await mkdir(out, { recursive: true });
-  for (const look of [
-    { theme: "light", width: 1280, suffix: "light" },
-    { theme: "dark", width: 1280, suffix: "dark" },
-    { theme: "light", width: 360, suffix: "narrow" },
-  ] as const) {
-    for (const [name, path, as = "key", click] of pages) {
-      if (only !== undefined && !name.startsWith(only)) continue;
-      const { page, context, wrongs } = await openPage(await openContext(browser, service.url), service.url, {
-        ...look,
-        ...callers[as],
-      });
-      await page.goto(path, { waitUntil: "networkidle" });
-      if (click !== undefined) await page.getByRole("button", { name: click }).click();
-      // Makes the window as high as the content, because sticky elements stay at its edge.
-      const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
-      await page.setViewportSize({ width: look.width, height: Math.max(800, height) });
-      await page.screenshot({ path: join(out, `${name}-${look.suffix}.png`), fullPage: true });
-      for (const wrong of wrongs) console.error(`${name} (${look.suffix}): ${wrong}`);
-      await context.close();
-    }
-  }
-  console.log(`${out}: ${pages.length} pages, light, dark and narrow`);
+  for (const look of looks) for (const each of pictures) await picture(service.url, every, look, each);
+  console.log(`${out}: ${pictures.length} pages, light and dark, 1440 and 390 px`);
 } finally {
   await browser.close();
   await service.stop();
+  receiver.close();
   await rm(data_dir, { recursive: true, force: true, maxRetries: 5 });
 }

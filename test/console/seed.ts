@@ -210,3 +210,9 @@ export async function seedActivity(base_url: string, seeded: Seeded): Promise<vo
     ),
   );
 }
+
+/** The window of a backtest. */
+export function lastWeek(): { readonly from: string; readonly to: string } {
+  const to_ms = Date.now() + 60_000;
+  return { from: new Date(to_ms - 8 * 86_400_000).toISOString(), to: new Date(to_ms).toISOString() };
+}

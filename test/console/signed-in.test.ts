@@ -55,7 +55,7 @@ inBrowser("the account", () => {
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Add a passkey" }).click();
     await soundDialog("add a passkey");
-    await page.getByLabel("Name").fill("my laptop");
+    await dialog.getByLabel("Name", { exact: true }).fill("my laptop");
     await page.getByRole("button", { name: "Go on" }).click();
     await page.getByRole("region", { name: "Passkeys" }).getByText("my laptop").waitFor();
     await page.getByText("On: signing in asks for a code").waitFor();

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-export async function startService(data_dir: string) {
+export async function startService(data_dir: string, settings: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"], {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
@@ -16,6 +16,7 @@ export async function startService(data_dir: string) {
       COUNTERSIGN_DATA_DIR: data_dir,
       COUNTERSIGN_RATE_LIMITS: "intents=100000,general=100000,onboarding=1000",
       LOG_LEVEL: "warn",
+      ...settings,
     },
   });
   for await (const line of createInterface({ input: child.stdout })) {

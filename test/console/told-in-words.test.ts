@@ -101,7 +101,7 @@ inBrowser("names and words", () => {
     await follow(page, "/settings");
     await page.getByRole("region", { name: "Second factor" }).waitFor();
     await page.getByLabel("Current password").waitFor();
-    expect(await page.getByRole("region", { name: "Mails" }).count()).toBe(0);
+    expect(await page.getByRole("region", { name: "Notices" }).count()).toBe(0);
     expect(wrongs).toEqual([]);
   });
 
@@ -120,6 +120,7 @@ inBrowser("names and words", () => {
     await page.goto("/review");
     const entries = page.locator(".entry");
     await entries.filter({ hasText: "grants-bot" }).getByText("1 of 2 approvals").waitFor();
+    await page.getByRole("button", { name: "More filters" }).click();
     await page.getByLabel("For").selectOption("Me by name");
     await expect.poll(() => entries.allTextContents()).toEqual([expect.stringContaining("support-bot")]);
     await follow(page, `/escalations/${handed.decision.escalation_id}`);

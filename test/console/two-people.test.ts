@@ -97,6 +97,7 @@ inBrowser("two people", () => {
     if (ann === undefined || bob === undefined) throw new Error("there are two of them");
     await ann.page.goto(path);
     await ann.page.getByRole("button", { name: /^With changes/ }).click();
+    await ann.page.getByRole("button", { name: "As JSON" }).click();
     await ann.page.getByLabel("Parameters as JSON").fill('{"amount_usd": 450, "currency": "USD"}');
     await ann.page.getByRole("button", { name: /^Approve changed action/ }).click();
     await ann.page.getByText("Vote counted; more approvals are needed").waitFor();

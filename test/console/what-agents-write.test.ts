@@ -39,7 +39,7 @@ inBrowser("the texts of agents", () => {
     expect(await ours("dialog p")).toBe(": call  (other.refund) on ");
     await page.keyboard.press("Escape");
     await page.keyboard.press("g");
-    expect(await ours("dialog li .check >> nth=0")).toBe("call  (other.refund) on ");
+    expect(await ours("dialog td .check >> nth=0")).toBe("call  (other.refund) on ");
     expect(wrongs).toEqual([]);
   });
 
@@ -103,7 +103,9 @@ inBrowser("the texts of agents", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     const json = page.getByRole("region", { name: "Parameters of the action" });
-    await json.waitFor();
+    for (const [at, value] of Object.values(content).entries())
+      expect(await json.locator("dd").nth(at).textContent()).toBe(typeof value === "number" ? "$740.00" : value);
+    await page.getByRole("button", { name: "JSON", exact: true }).click();
     // biome-ignore lint/performance/useDomNodeTextContent: as it is rendered, with the spaces that show
     const asShown = (place: Locator) => place.innerText();
     const shown = await asShown(json);
@@ -141,7 +143,10 @@ inBrowser("the texts of agents", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/escalations/${raised.decision.escalation_id}`);
     const json = page.getByRole("region", { name: "Parameters of the action" });
+    const cut = `${(command.length - 4_000).toLocaleString("en")} characters not shown`;
+    await json.getByRole("button", { name: cut }).waitFor();
     await json.getByText("sh # TAIL").waitFor();
+    await page.getByRole("button", { name: "JSON", exact: true }).click();
     expect(await json.textContent()).toContain('"to": "p\\u0430ypal"');
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("a");
@@ -152,7 +157,7 @@ inBrowser("the texts of agents", () => {
     expect(await never.textContent()).toContain(`${count.toLocaleString("en")} characters of this case`);
     await page.keyboard.press("Escape");
     await json.getByRole("button", { name: "105 more lines" }).click();
-    for (const _ of [1, 2, 3]) await json.getByRole("button", { name: "more characters" }).click();
+    for (const _ of [1, 2, 3]) await json.getByRole("button", { name: "characters not shown" }).click();
     expect(await json.textContent()).toContain(JSON.stringify(command));
     await page.keyboard.press("a");
     await page.getByRole("dialog", { name: "Approve this action" }).waitFor();

@@ -103,7 +103,7 @@ test("every TypeScript block compiles against the packages", () => {
 
 test.skipIf(!has_frameworks)("every block about a framework compiles (npm ci --prefix test/adapters)", () => {
   const found = inLanguage("ts").filter(aboutFrameworks);
-  expect(found).toHaveLength(7);
+  expect(found).toHaveLength(8);
   expect(compiled("test/adapters/node_modules", found)).toBe("");
 });
 
@@ -135,12 +135,16 @@ function callsOf(command: string): string[][] {
 function wrongIn(words: readonly string[]): string[] {
   let command = createProgram(processTerminal());
   const wrong: string[] = [];
+  let is_value = false;
   for (const word of words) {
     if (word === "--") break;
-    if (word.startsWith("-")) {
+    if (is_value) {
+      is_value = false;
+    } else if (word.startsWith("-")) {
       const [flag] = word.split("=", 1);
-      const known = command.options.some(({ long, short }) => long === flag || short === flag);
-      if (!known && flag !== "--help") wrong.push(`${command.name()} has no ${flag}`);
+      const known = command.options.find(({ long, short }) => long === flag || short === flag);
+      if (known === undefined && flag !== "--help") wrong.push(`${command.name()} has no ${flag}`);
+      is_value = known?.required === true && flag === word;
     } else if (command.commands.length > 0) {
       const inner = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
       if (inner === undefined) return [`${command.name()} has no command ${word}`];

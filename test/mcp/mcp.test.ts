@@ -162,6 +162,7 @@ test("a call made as a task is held back by an error with the reason, and its re
   expect(await later(5000)).toContain("no-large-sums: More than");
   expect(done()).toEqual([]);
   expect(await later(20)).toEqual(["sent 20 to petty cash"]);
+  await expect.poll(async () => happened((await latest())?.intent_id)).toMatchObject([{ status: "executed" }]);
   expect(await later(80)).toEqual(["sent 50 to petty cash", expect.stringContaining('"amount_usd":50')]);
   expect(done()).toHaveLength(2);
 });

@@ -26,9 +26,10 @@ const [release, empty, prefix] = ["release", "empty", "prefix"].map((name) => jo
 pack(release);
 for (const directory of [empty, prefix]) mkdirSync(directory);
 
-const { HOME = "" } = process.env;
+// Behind a proxy npm needs the certificates that this variable names.
+const { HOME = "", NODE_EXTRA_CA_CERTS = "" } = process.env;
 const PATH = [join(prefix, "bin"), dirname(process.execPath), "/usr/bin", "/bin"].join(":");
-const env = { HOME, PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: org.admin };
+const env = { HOME, PATH, NODE_EXTRA_CA_CERTS, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: org.admin };
 
 const execute = promisify(execFile);
 

@@ -8,6 +8,7 @@ import { createClient } from "../../packages/sdk/src/index.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+import { activatePaymentPolicies } from "../examples/payment-policies.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const has_python = spawnSync("python3", ["--version"]).status === 0;
@@ -18,20 +19,7 @@ const { url } = await serviceNode(database);
 const org = await reviewedOrganization(database.db, url, { packs: [] });
 const admin = createClient({ base_url: url, api_key: org.admin });
 const reviewer = createClient({ base_url: url, api_key: org.reviewer });
-for (const [name, spec] of Object.entries({
-  "no-large-sums": { when: "params.amount_usd > 1000.0", effect: "block", message: "More than 1000 USD." },
-  "people-look": { when: "params.amount_usd > 100.0", effect: "escalate", message: "More than 100 USD." },
-  "at-most-fifty": {
-    when: 'params.to == "petty cash" && params.amount_usd > 50.0',
-    effect: "approve_modified",
-    modify: [{ op: "set", path: "/amount_usd", value: "50.0" }],
-    message: "Petty cash gets 50 USD.",
-  },
-})) {
-  const matched = { match: { verbs: ["send_money"] }, ...spec };
-  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name, title: name }, spec: matched };
-  await admin.activatePolicy((await admin.createPolicy({ policy })).policy_id, "live");
-}
+await activatePaymentPolicies(admin);
 
 interface Line {
   readonly pending?: string;
@@ -83,7 +71,9 @@ describe.skipIf(!has_python)("an agent in Python", () => {
       { result: "sent 50 USD to petty cash" },
     ]);
     const [blocked, ...more] = await start("guard", 5000, "ann").finished;
-    expect(blocked?.blocked).toMatch(/^Blocked, nothing was done\. no-large-sums: More than 1000 USD\. /);
+    expect(blocked?.blocked).toMatch(
+      /^Blocked, nothing was done\. no-large-sums: An agent may not send more than 1000 USD\. /,
+    );
     expect(more).toEqual([]);
     expect((await executions()).slice(0, 3)).toEqual(["skipped", "executed", "executed"]);
   });

@@ -42,6 +42,7 @@ async function attempt({ url, client = {}, number = 1, untilLate, ...arranged }:
   const leased = {
     ...{ ...ids, delivery_id: "dlv_1", event_type: "quota.exceeded", intent_id: null },
     ...{ body: '{"event_type":"quota.exceeded"}', original_delivery_id: null, number, outcomes: [], url },
+    ...{ next_secret_sealed: null, headers_sealed: null, paused: false },
     secret_sealed: (arranged.sealer ?? sealer).seal("whsec_x", secretContext(ids.org_id, ids.webhook_id)),
   };
   const attempting = attemptDelivery({ clock, sealer, httpOut }, leased);

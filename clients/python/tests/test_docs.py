@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .support import root
 
-pages = ["README.md", "clients/python/README.md", "docs/how-to/python.md"]
+pages = ["README.md", "clients/python/README.md", "docs/how-to/python.md", "docs/how-to/receipts.md"]
 
 
 @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")

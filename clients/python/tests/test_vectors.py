@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import unittest
 from typing import Any, List
 
@@ -46,6 +47,24 @@ class Retries(unittest.TestCase):
         self.assertEqual(len(served.received), case["requests"])
         if "urls" in case:
             self.assertEqual([each.url for each in served.received], case["urls"])
+
+
+@with_cases("claims")
+class Claims(unittest.TestCase):
+    def check(self, case: Any) -> None:
+        answers = [
+            broken if each == "broken" else Answer(each["status"], each["body"], each["headers"])
+            for each in case["answers"]
+        ]
+        nonce, *next_nonce = case["claim"]
+        with serve(*answers) as served:
+            try:
+                outcome: Any = {"answer": served.client.claim_intent("int_1", nonce, next_nonce=(next_nonce or [None])[0])}
+            except ApiError as error:
+                outcome = {"error": error.code}
+        self.assertEqual(outcome, case["outcome"])
+        self.assertEqual([each.url for each in served.received], ["/v1/intents/int_1/claim"] * len(case["sent"]))
+        self.assertEqual([json.loads(each.body) for each in served.received], case["sent"])
 
 
 @with_cases("guard")

@@ -1,9 +1,10 @@
 import { product_version } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
 import { CommandFailed, isStartRefused } from "./command-failed.ts";
-import { addAudit } from "./commands/audit.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addAudit } from "./commands/evidence/audit.ts";
+import { addVerify } from "./commands/evidence/verify.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
 import { addHook } from "./commands/hook.ts";
@@ -12,8 +13,12 @@ import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
 import { addApprovals, addGrants } from "./commands/operate/approvals.ts";
 import { addCounters } from "./commands/operate/counters.ts";
+import { addErasure } from "./commands/operate/erasure.ts";
 import { addFreeze } from "./commands/operate/freeze.ts";
 import { addIntents } from "./commands/operate/intents.ts";
+import { addLog } from "./commands/operate/log.ts";
+import { addMembranes } from "./commands/operate/membranes.ts";
+import { addRollouts } from "./commands/operate/rollouts.ts";
 import { addOrgs } from "./commands/orgs.ts";
 import { addPacks } from "./commands/packs.ts";
 import { addPolicies } from "./commands/policies.ts";
@@ -48,8 +53,9 @@ export function createProgram(terminal: Terminal): Command {
     });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addAgents, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
+    ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addVerify, addFigures, addDistribute],
+    ...[addAgents, addMembranes, addRollouts, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
+    ...[addLog, addErasure],
   ])
     add(program, terminal);
   return program;

@@ -59,19 +59,23 @@ export function serviceAddress({ env }: Pick<Terminal, "env">, { url }: ServiceO
   return set;
 }
 
+/** Returns the key of `--api-key`, otherwise of COUNTERSIGN_API_KEY; undefined if it is empty or not given. */
+export function serviceKey({ env }: Pick<Terminal, "env">, { apiKey }: ServiceOptions): string | undefined {
+  return (apiKey ?? env["COUNTERSIGN_API_KEY"]) || undefined;
+}
+
 /**
  * Returns a client with the key of `--api-key`, otherwise of COUNTERSIGN_API_KEY. Uses no key if both are empty, as in
  * open mode.
  */
 export function serviceClient(
   { env }: Pick<Terminal, "env">,
-  { url, apiKey }: ServiceOptions,
+  service: ServiceOptions,
   options: Pick<TransportOptions, "retries_max" | "fetch" | "wait" | "agent_token"> = {},
 ): Client {
-  const api_key = apiKey ?? env["COUNTERSIGN_API_KEY"];
   return createClient({
-    base_url: serviceAddress({ env }, url === undefined ? {} : { url }),
-    ...(api_key === undefined || api_key === "" ? {} : { api_key }),
+    base_url: serviceAddress({ env }, service),
+    api_key: serviceKey({ env }, service),
     ...options,
   });
 }

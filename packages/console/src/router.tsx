@@ -100,6 +100,11 @@ const work = [
     path: "/decisions/$intent_id",
     component: lazyRouteComponent(() => import("./pages/decision.tsx"), "DecisionPage"),
   }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/decisions/$intent_id/print",
+    component: lazyRouteComponent(() => import("./pages/decisions/printed-decision.tsx"), "PrintedDecisionPage"),
+  }),
 ] as const;
 
 const rules = [
@@ -132,6 +137,11 @@ const rules = [
     getParentRoute: inFrame,
     path: "/backtest",
     component: lazyRouteComponent(() => import("./pages/backtest.tsx"), "BacktestPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/backtests/$backtest_id",
+    component: lazyRouteComponent(() => import("./pages/backtest/kept-backtest.tsx"), "KeptBacktestPage"),
   }),
 ] as const;
 
@@ -173,6 +183,11 @@ const organization = [
   }),
   createRoute({
     getParentRoute: inFrame,
+    path: "/channels",
+    component: lazyRouteComponent(() => import("./pages/administration/channels.tsx"), "ChannelsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
     path: "/keys",
     component: lazyRouteComponent(() => import("./pages/administration/keys.tsx"), "KeysPage"),
   }),
@@ -210,6 +225,9 @@ export const router = createRouter({
   routeTree: tree,
   parseSearch,
   stringifySearch,
+  // The router's own wait would leave the screen without an answer for a second.
+  defaultPendingMs: 50,
+  defaultPendingMinMs: 0,
   defaultPendingComponent: () => <Loading what="the page" />,
   defaultErrorComponent: ({ error, reset }) => <Failed error={error} retry={reset} />,
 });

@@ -31,6 +31,9 @@ export const actionTypes = {
 /** The type of an intent without a type, if no catalogue knows its verb. */
 export const unclassified_action_type = "other.unclassified";
 
+/** An agent asks to use a tool whose definition changed. People always decide on it, whatever the policies say. */
+export const tool_change_action_type = "tool.change";
+
 export type ActionType = keyof typeof actionTypes;
 
 /** The pack `ccpa` treats `sensitive` like `special_category`. */

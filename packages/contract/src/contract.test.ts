@@ -98,18 +98,19 @@ describe("error codes", () => {
     for (const { status } of Object.values(errorCodes)) counts[status] = (counts[status] ?? 0) + 1;
     expect(counts).toEqual({
       400: 6, // invalid_agent_token: docs/decisions/0044
-      401: 4, // invalid_credentials: docs/decisions/0016
+      401: 5, // invalid_credentials: docs/decisions/0016, invalid_signature: docs/decisions/0058
       402: 1,
-      403: 3,
+      403: 4, // second_factor_required: docs/decisions/0061
       404: 1,
       405: 1,
-      409: 11, // review_queue_full, blocked_now, frozen, already_claimed, handed_on, reason_required: docs/decisions/0011, 0034, 0036, 0037, 0039
+      409: 12, // review_queue_full, blocked_now, frozen, already_claimed, handed_on, reason_required, legal_hold: docs/decisions/0011, 0034, 0036, 0037, 0039, 0065
+      410: 1, // erased: docs/decisions/0065
       413: 1,
       415: 1,
       422: 4, // invalid_binding: docs/decisions/0041
       429: 1,
       500: 1,
-      503: 2,
+      503: 3,
     });
   });
   it("an operation refuses what its row implies", () => {
@@ -131,8 +132,8 @@ describe("error codes", () => {
 });
 
 describe("event types", () => {
-  it("are nine that are sent and four that are not", () => {
-    expect(Object.values(eventTypes).filter(({ sent }) => sent)).toHaveLength(9);
+  it("are eleven that are sent and four that are not", () => {
+    expect(Object.values(eventTypes).filter(({ sent }) => sent)).toHaveLength(11);
     expect(Object.values(eventTypes).filter(({ sent }) => !sent)).toHaveLength(4);
   });
 });

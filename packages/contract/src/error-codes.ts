@@ -52,6 +52,11 @@ export const errorCodes = {
     meaning: "The API key has expired (`expires_at`). The answer has X-Service-Key-Expired: true.",
     advice: "Create a new key with an admin key. Rotate keys before they expire.",
   },
+  invalid_signature: {
+    status: 401,
+    meaning: "The signature of the chat is wrong, or its time is not of the last five minutes.",
+    advice: "Check the app's signing secret in the channel's settings, and the clocks of both machines.",
+  },
   invalid_credentials: {
     status: 401,
     meaning: "The e-mail address, the password or the code is wrong, or the code was used before.",
@@ -67,6 +72,12 @@ export const errorCodes = {
     status: 403,
     meaning: "The key is valid, but its role, its scope or its bindings do not permit this operation.",
     advice: "Use another key. `details` names the roles, or the caller, that the operation needs.",
+  },
+  second_factor_required: {
+    status: 403,
+    meaning: "The organization requires a second factor, and this session or account has none.",
+    advice:
+      "Set up an authenticator in the console, or sign in with a passkey. Then repeat the request. API keys are not affected.",
   },
   self_review: {
     status: 403,
@@ -145,6 +156,16 @@ export const errorCodes = {
     meaning: "This name already exists, or the organization has reached the maximum number.",
     advice: "Choose another name, or remove a resource first.",
   },
+  legal_hold: {
+    status: 409,
+    meaning: "A legal hold keeps the record, so nobody can erase it.",
+    advice: "Release the hold that the message names, if you may. Then erase again.",
+  },
+  erased: {
+    status: 410,
+    meaning: "The content of the record was erased, so this operation cannot use it.",
+    advice: "Do not repeat the request. The record still has its ids, times and verdict.",
+  },
   state_conflict: {
     status: 409,
     meaning: "The state of the resource does not permit this operation.",
@@ -197,6 +218,11 @@ export const errorCodes = {
     status: 503,
     meaning: "The service's queue is full. Nothing was stored.",
     advice: "Wait for the seconds in Retry-After, then send the request again.",
+  },
+  receipt_not_ready: {
+    status: 503,
+    meaning: "No signed checkpoint covers the newest entry of this intent yet.",
+    advice: "Wait for the seconds in Retry-After, then read the receipt again.",
   },
   unavailable: {
     status: 503,

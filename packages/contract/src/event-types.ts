@@ -46,6 +46,29 @@ export const quotaEventFields = [
   { name: "timestamp", type: "string", meaning: "ISO 8601" },
 ] as const satisfies readonly EventField[];
 
+const rolloutPlaceFields = [
+  { name: "membrane_id", type: "string", meaning: "prefix `mem_`" },
+  { name: "membrane", type: "string", meaning: "the membrane's name" },
+  { name: "stage", type: "number", meaning: "the stage of the rollout; 1 is the first" },
+  { name: "share", type: "number", meaning: "the share of agents that is enforced, 0 to 1; a stop leaves it as it is" },
+] as const satisfies readonly EventField[];
+
+export const rolloutBreachedFields = [
+  ...rolloutPlaceFields,
+  {
+    name: "breaches",
+    type: "array of object",
+    meaning: "`limit` (`holds_per_day_max`, `overridden_share_max` or `timed_out_share_max`) and `message`",
+  },
+  { name: "timestamp", type: "string", meaning: "ISO 8601" },
+] as const satisfies readonly EventField[];
+
+export const holdsReturnedFields = [
+  ...rolloutPlaceFields,
+  { name: "holds_share", type: "number", meaning: "the share of agents that is still held, 0 to 1" },
+  { name: "timestamp", type: "string", meaning: "ISO 8601" },
+] as const satisfies readonly EventField[];
+
 export interface EventTypeRow {
   /** False: webhooks may subscribe to the name, but the service never sends it. */
   readonly sent: boolean;
@@ -110,6 +133,19 @@ export const eventTypes = {
     audience: "organization",
     data: quotaEventFields,
   },
+  "rollout.breached": {
+    sent: true,
+    sent_when: "the guard of a rollout finds a limit broken, and stops the rollout",
+    audience: "organization",
+    data: rolloutBreachedFields,
+  },
+  "rollout.holds_returned": {
+    sent: true,
+    sent_when:
+      "the guard of a rollout returns holds to shadow, which the plan must allow; `rollout.breached` comes before",
+    audience: "organization",
+    data: holdsReturnedFields,
+  },
   "rate_limit.exceeded": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
   "observation.recorded": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
   "policy.calibrated": { sent: false, sent_when: "never, for now", audience: "organization", data: "none" },
@@ -124,6 +160,9 @@ export type SentEventType = {
 
 export const eventTypeNames = Object.keys(eventTypes) as EventType[];
 
+/** Sent only when a person tests a webhook. Every webhook receives it, so nobody subscribes to it. */
+export const test_event_type = "webhook.test";
+
 /** Headers on every delivery. The last three are from Standard Webhooks. */
 export const deliveryHeaders = [
   { name: "Content-Type", value: "`application/json`" },
@@ -133,11 +172,13 @@ export const deliveryHeaders = [
   },
   { name: "X-Service-Event", value: "the event type" },
   { name: "X-Service-Delivery", value: "the `dlv_` delivery id, the same on automatic retries" },
-  { name: "X-Service-Retry", value: "`true`, only on a manual retry" },
+  { name: "X-Service-Retry", value: "`true`, only on a manual retry or a replay" },
   { name: "webhook-id", value: "the delivery id" },
   { name: "webhook-timestamp", value: "Unix seconds of the attempt" },
   {
     name: "webhook-signature",
-    value: "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the decoded part after `whsec_`",
+    value:
+      "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the decoded part after `whsec_`. During the " +
+      "overlap of a rotation it has two signatures with a space between them: of the old secret, then of the new one",
   },
 ] as const;

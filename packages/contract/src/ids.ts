@@ -20,9 +20,12 @@ export const idPrefixes = {
   observation: "obs_",
   backtest: "bkt_",
   intake: "ink_",
+  erasure: "ers_",
+  legal_hold: "hld_",
   invitation: "inv_",
   token_issuer: "iss_",
   mail: "eml_",
+  push_device: "psh_",
   request: "req_",
 } as const satisfies Record<string, `${string}_`>;
 

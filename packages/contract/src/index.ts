@@ -14,6 +14,7 @@ export * from "./limits.ts";
 export * from "./names.ts";
 export { openapiDocument } from "./openapi/index.ts";
 export { rateTable } from "./openapi/rate-table.ts";
+export { tagDescriptions } from "./openapi/tags.ts";
 export * from "./operations/index.ts";
 export * from "./problem-codes.ts";
 export * from "./pull-failures.ts";

@@ -28,6 +28,14 @@ export const limits = {
   intake_kept_days: 30,
   id_chars_max: 128,
 
+  // Log. See docs/decisions/0063-a-log-that-strangers-can-check.md
+  log_tile_path_chars_max: 40,
+  log_key_overlap_days_default: 30,
+  log_key_overlap_days_max: 90,
+  log_keys_signing_max: 4,
+  log_witness_name_chars_max: 200,
+  log_witnesses_max: 8,
+
   // Lists
   list_limit_default: 50,
   list_limit_max: 200,
@@ -74,6 +82,8 @@ export const limits = {
   key_expiry_days: [14, 3, 1],
   key_warnings_max: 20,
   name_chars_max: 128,
+  /** People and keys that the filter `by` of the audit trail may match. */
+  audit_actors_max: 100,
 
   // Context. Source: spec §2.9 and §8 rule 10
   context_keys_per_category_max: 200,
@@ -92,6 +102,12 @@ export const limits = {
   // Tokens of agents. See docs/decisions/0044-verified-identity.md
   agent_token_bytes_max: 8_192,
   token_issuers_per_organization_max: 20,
+  chat_secret_chars_max: 256,
+  /** How far the time of Slack's signature may be from the service's clock. */
+  slack_signature_seconds_max: 300,
+  slack_request_bytes_max: 65_536,
+  chat_link_seconds: 600,
+  push_devices_per_person_max: 10,
   token_audiences_max: 10,
   token_claim_chars_max: 512,
   token_claims_max: 20,
@@ -133,6 +149,14 @@ export const limits = {
   pace_rulings_max: 50_000,
   escalations_pending_per_agent_max: 1_000,
   escalations_pending_per_key_max: 5_000,
+  /** Comments of a review that are shown; the audit trail has all. */
+  review_comments_max: 100,
+  snooze_days_max: 30,
+  // Causes that need attention. See docs/how-to/reviews.md
+  attention_items_max: 100,
+  attention_items_per_kind_max: 20,
+  attention_rules_max: 20,
+  attention_due_minutes: 15,
 
   // Freezes. See docs/decisions/0034-freezes.md
   freeze_reason_chars_max: 1_000,
@@ -141,7 +165,8 @@ export const limits = {
   agents_above_max: 8,
   agents_with_parent_max: 10_000,
   agent_decisions_read_max: 5_000,
-  session_window_days_max: 7,
+  /** Newest actions of an agent. The list of agents compares the tools of these with the rules. */
+  agent_tools_read_max: 100,
   unfreeze_request_hours: 24,
   /** A preview examines at most this many of the newest decisions. */
   freeze_preview_decisions_max: 50_000,
@@ -151,6 +176,18 @@ export const limits = {
   counter_grant_amount_max: 9_000_000_000,
   counter_grant_actions_max: 1_000_000,
   counter_request_hours: 24,
+  membrane_request_hours: 24,
+
+  // Erasure and retention. See docs/decisions/0065-erasure.md
+  /** A shorter text would be found by chance. */
+  erased_value_chars_min: 4,
+  retention_days_max: 36_500,
+  /** Of each kind, for what is due. */
+  retention_counted_max: 10_000,
+  legal_holds_max: 100,
+
+  // Usage
+  usage_months: 12,
 
   // Webhooks. Source: spec §6 rule 3 and §8 rule 9
   delivery_attempts_max: 3,
@@ -160,6 +197,13 @@ export const limits = {
   delivery_answer_bytes_max: 65_536,
   webhooks_per_organization_max: 100,
   webhook_url_chars_max: 2_048,
+  webhook_headers_max: 10,
+  webhook_header_name_chars_max: 64,
+  webhook_header_value_chars_max: 2_048,
+  webhook_membranes_max: 100,
+  webhook_failures_max: 1_000,
+  webhook_health_hours_max: 720,
+  webhook_overlap_seconds_max: 604_800,
   description_chars_max: 1_000,
 
   // Membranes and onboarding
@@ -169,7 +213,36 @@ export const limits = {
   covered_actions_max: 200,
   missing_facts_max: 20,
   counted_contradictions_max: 10_000,
+
+  // Readiness: what a membrane must have shown in shadow
+  readiness_days: 31,
+  readiness_decisions_min: 200,
+  /** A week, so that weekends are seen, too. */
+  readiness_days_min: 7,
+  /** Of the actions that would be held. */
+  readiness_missing_facts_share_max: 0.1,
+  /** Of a day, for each person who may review. */
+  readiness_review_hours_max: 2,
+  /** Seconds that a review takes as long as none was measured. */
+  readiness_review_seconds_default: 300,
+  /** Of the labelled holds. */
+  readiness_false_holds_share_max: 0.05,
+  /** The newest holds from which the sample is drawn. */
+  readiness_holds_max: 5_000,
+  readiness_sample_max: 20,
+  readiness_listed_max: 20,
+  /** Days that the backtest of a policy must cover, and the age in hours after which it no longer counts. */
+  policy_readiness_days: 7,
+  policy_readiness_hours: 24,
+  /** A policy that agrees with fewer rulings of people, 95 % sure, is not ready. */
+  policy_readiness_agreement_min: 0.9,
+
+  // Rollouts
+  rollout_stages_max: 10,
+  rollout_decisions_max: 1_000_000,
+  rollout_hours_max: 2_160,
   intake_tools_max: 200,
+  asked_tools_max: 1_000,
   onboarding_text_chars_max: 10_000,
   email_chars_max: 254,
 
@@ -202,6 +275,13 @@ export const limits = {
   backtest_policies_max: 1_000,
   backtest_flips_max: 1_000,
   backtest_unknown_facts_max: 200,
+  backtest_asking_policies_max: 5,
+  backtest_flip_groups_max: 100,
+  backtest_flip_examples_max: 5,
+  /** Of an organization. A further one takes the place of the oldest. */
+  backtests_kept_max: 100,
+  backtest_kept_days: 90,
+  backtest_kept_flips_max: 100,
   backtests_waiting_max: 8,
   backtests_per_organization_max: 2,
   /** After this time a backtest stops if another organization waits. */

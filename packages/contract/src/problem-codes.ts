@@ -77,6 +77,10 @@ export const refusalCodes = {
     meaning: "Browsers do not support passkeys for IP addresses. Open the console by its host name.",
   },
   not_proven: { statuses: [409], meaning: "The TXT record of this domain does not name this organization." },
+  not_ready: {
+    statuses: [409],
+    meaning: "The membrane is not ready, and a setting of the organization lets only ready ones go live.",
+  },
   out_of_range: { statuses: [409], meaning: "The maximum number is reached." },
   status: { statuses: [409], meaning: "The resource's `status` does not permit this." },
   not_allowed: {

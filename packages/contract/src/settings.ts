@@ -12,6 +12,7 @@ export type SettingFormat =
   /** A whole number from 1 to `max`, or `auto`. */
   | { readonly kind: "count_or_auto"; readonly max: number }
   | { readonly kind: "cidr_list" }
+  | { readonly kind: "witness_list" }
   | { readonly kind: "base64_bytes"; readonly bytes: number }
   | { readonly kind: "base64_list"; readonly bytes: number }
   | { readonly kind: "rate_limits" }
@@ -97,12 +98,29 @@ export const settings = {
       "Base of the links in mails and snippets, and the address of passkeys and single sign-on. " +
       "Default: the listen address.",
   },
+  COUNTERSIGN_LOG_WITNESSES: {
+    name: "COUNTERSIGN_LOG_WITNESSES",
+    fallback: null,
+    format: { kind: "witness_list" },
+    meaning:
+      "Witnesses that cosign the checkpoints of every organization's log, such as " +
+      "`https://witness.example.com/ witness.example.com/w1+8d66cf3f+BK…`: submission prefix and verifier key, joined by a space, in a " +
+      "comma list (docs/how-to/audit-trail.md).",
+  },
   COUNTERSIGN_SIGNUP: {
     name: "COUNTERSIGN_SIGNUP",
     fallback: "open",
     format: { kind: "choice", of: ["open", "closed"] },
     meaning:
       "Whether quickstart, intake, signup and links of signups work. With `closed` they answer 403 signup_closed.",
+  },
+  COUNTERSIGN_AUTHZEN: {
+    name: "COUNTERSIGN_AUTHZEN",
+    fallback: "record",
+    format: { kind: "choice", of: ["record", "decide_only"] },
+    meaning:
+      "What an AuthZEN evaluation does besides its answer. `record`: it is an intent, which counts, may be held for review, and is in the audit " +
+      "trail. `decide_only`: nothing is written, counted, opened or spent. See docs/how-to/authzen.md.",
   },
   COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: {
     name: "COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",

@@ -20,6 +20,14 @@ export {
   leafHash,
   type OfDocuments,
 } from "./audit/ledger-entry.ts";
+export { type AuthzenVerdict, authzenDecision, authzenError } from "./authzen/answer.ts";
+export {
+  authzenIdentity,
+  authzenSubmission,
+  namedApproval,
+  obeysObligations,
+  withDefaults,
+} from "./authzen/submission.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { countReplayed, type RecordedIntent, type ReplayedDecision, replayIntent } from "./backtest/replay.ts";
 export {
@@ -30,6 +38,12 @@ export {
 } from "./backtest/settings-history.ts";
 export { type CountChange, SimulatedCounts } from "./backtest/simulated-counts.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
+export type { ShownReview } from "./channels/review-words.ts";
+export { slackCard, slackEscaped } from "./channels/slack-card.ts";
+export { readSlackForm, type SlackAccount, type SlackRequest } from "./channels/slack-form.ts";
+export { isSignedBySlack } from "./channels/slack-signature.ts";
+export { teamsCard, teamsMessage } from "./channels/teams-card.ts";
+export { alwaysBlocks } from "./counterfactual/always-blocks.ts";
 export { type Asker, wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { amountOf, amountText, micros_per_unit, microsOf } from "./counters/amount.ts";
 export { counterConflict, definesCounters } from "./counters/conflicts.ts";
@@ -69,6 +83,11 @@ export {
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
+export { type KeptDocuments, keptChange, keptDecision, keptResolution, keptReview } from "./erasure/kept.ts";
+export { auditColumns } from "./exports/audit-columns.ts";
+export type { Column } from "./exports/columns.ts";
+export { csvHead, csvLine } from "./exports/csv.ts";
+export { decisionColumns, type ExportedDecision, exportedDecision } from "./exports/exported-decision.ts";
 export type { StoredForAncestors } from "./facts/facts-of-now.ts";
 export {
   assuranceOf,
@@ -92,6 +111,50 @@ export {
   denial,
   isClaimed,
 } from "./hooks/claude-code.ts";
+export {
+  type Checkpoint,
+  checkpointText,
+  cosignedAt,
+  parseCheckpoint,
+} from "./log/checkpoint.ts";
+export { edgeOf, extendTree, type FullTile } from "./log/extend.ts";
+export {
+  keyIdOf,
+  type Note,
+  type NoteSigner,
+  parseNote,
+  parseSignatures,
+  parseVerifierKey,
+  publicKeyOf,
+  signatureBy,
+  signatureLine,
+  signatureTypes,
+  signNote,
+  type VerifierKey,
+  verifierKeyText,
+} from "./log/note.ts";
+export {
+  hashesOf,
+  parseTilePath,
+  type ReadTile,
+  type Tile,
+  type TilePlace,
+  tile_width,
+  tilePath,
+  tilesOf,
+  tileWidth,
+} from "./log/tiles.ts";
+export {
+  consistencyRanges,
+  emptyRoot,
+  hash_bytes,
+  inclusionRanges,
+  isExtension,
+  isIncluded,
+  type LeafRange,
+  type TreeHash,
+  type TreeHead,
+} from "./log/tree.ts";
 export { decisionForPeople, factsForPeople, intentForPeople } from "./masks/for-people.ts";
 export { maskedValue } from "./masks/mask.ts";
 export { type AgentNames, agentNames } from "./names/known-names.ts";
@@ -106,6 +169,7 @@ export {
 export { keySteps } from "./onboarding/key-steps.ts";
 export { goLiveSteps, missingFactSteps } from "./onboarding/missing-facts.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
+export { packFacts } from "./packs/coverage.ts";
 export { loadPack } from "./packs/load-pack.ts";
 export { knownPacks, type PackRules, packRuleId, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
@@ -133,9 +197,15 @@ export {
   unitedReviewers,
 } from "./policy/escalation-terms.ts";
 export { locateObject } from "./policy/locate-object.ts";
-export type { PolicyDiagnostic } from "./policy/located.ts";
+export type { Located, PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
+export { type RecordedTool, readsParameters, unrecordedParameterSteps } from "./policy/unrecorded-parameters.ts";
+export { countInterval, shareBounds, shareInterval } from "./readiness/intervals.ts";
+export { judgePolicyReadiness, verdictFigures } from "./readiness/judge-policy-readiness.ts";
+export { judgeReadiness, type ReadinessEvidence } from "./readiness/judge-readiness.ts";
+export { amountAtStake } from "./reviews/amount-at-stake.ts";
+export { causeOf } from "./reviews/cause.ts";
 export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
 export { covers, type Stakes } from "./reviews/covers.ts";
 export {
@@ -186,6 +256,9 @@ export {
 export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
 export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
 export { withNames } from "./reviews/with-names.ts";
+export { isEnforced } from "./rollouts/enforced.ts";
+export { breachesOf, type GuardCounts, isComplete, type StageCounts, shownFigures } from "./rollouts/guard.ts";
+export { isReturnable } from "./rollouts/returnable.ts";
 export {
   aheadAtLeast,
   formatTimestampUs,
@@ -196,7 +269,7 @@ export {
   us_per_hour,
   us_per_second,
 } from "./time.ts";
-export { canonicalJson } from "./values/canonical-json.ts";
+export { canonicalJson, eventJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";
 export { applyPatch } from "./values/json-patch.ts";
@@ -211,7 +284,10 @@ export {
   type DeliveryFailureValues,
   deliveryFailureText,
   deliveryFailureTexts,
+  paused_delivery_text,
 } from "./webhooks/delivery-failure.ts";
 export { decisionEventTimestamp, type EventFacts, eventBodyText, eventDraftText } from "./webhooks/event-body.ts";
+export { duration_buckets, durationBucket, durationQuantile } from "./webhooks/health.ts";
 export { contextRequestHeaders, deliveryHeaders } from "./webhooks/signature.ts";
+export { readWebhookHeaders } from "./webhooks/webhook-headers.ts";
 export { checkWebhookUrl, publicHttpsOnly, refusedAddresses, type WebhookUrlRules } from "./webhooks/webhook-url.ts";

@@ -128,7 +128,7 @@ test("passes methods of the protocol and of extensions", () => {
     "tools/list",
     "tools/calls",
     "x/tools/call",
-    "resources/read",
+    "resources/subscribe",
     "Tools",
     "call",
     "completion/complete",

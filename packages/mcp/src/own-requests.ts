@@ -1,5 +1,4 @@
-import { textIn } from "./governed-call.ts";
-import { type Answer, idKey, isObject, type JsonObject } from "./messages.ts";
+import { type Answer, idKey, isObject, type JsonObject, textIn } from "./protocol/messages.ts";
 
 interface OwnRequest {
   readonly resolve: (result: JsonObject) => void;

@@ -1,12 +1,10 @@
 /** Revision 2026-07-28 has no `initialize`. */
 import { unnamed_agent_id } from "@countersign/contract";
-import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { connectedThrough, revision } from "./testing/connected-client.ts";
 import { governed, line, soon } from "./testing/governed.ts";
 
-const revision = "2026-07-28";
 const money = { type: "object", properties: { n: { type: "number" } } } as const;
 
 function bank(): McpServer {
@@ -14,27 +12,14 @@ function bank(): McpServer {
   server.registerTool("pay", { title: "Pay", inputSchema: fromJsonSchema<{ n?: number }>(money) }, ({ n }) => ({
     content: [{ type: "text", text: `paid ${n}` }],
   }));
+  server.registerResource("news", "file:///news", {}, () => ({ contents: [{ uri: "file:///news", text: "sunny" }] }));
   return server;
 }
 
 async function connected(...[answering, terms]: Parameters<typeof governed>) {
-  const [clientEnd, governorOfClient] = InMemoryTransport.createLinkedPair();
-  const [serverEnd, governorOfServer] = InMemoryTransport.createLinkedPair();
-  const { governor, ...heard } = governed(answering, {
-    toServer: (said) => void governorOfServer.send(JSON.parse(said)),
-    toClient: (said) => void governorOfClient.send(JSON.parse(said)),
-    ...terms,
-  });
-  governorOfClient.onmessage = (message) => governor.fromClient(JSON.stringify(message));
-  governorOfServer.onmessage = (message) => governor.fromServer(JSON.stringify(message));
-  await Promise.all([governorOfClient.start(), governorOfServer.start()]);
-  const server = serveStdio(bank, { transport: serverEnd, legacy: "reject" });
-  const client = new Client({ name: "desk", version: "1" }, { versionNegotiation: { mode: { pin: revision } } });
-  await client.connect(clientEnd);
-  onTestFinished(async () => {
-    await Promise.all([client.close(), server.close(), governor.end()]);
-  });
-  return { client, pay: (n: number) => client.callTool({ name: "pay", arguments: { n } }), ...heard };
+  const made = await connectedThrough((ends) => governed(answering, { ...ends, ...terms }), bank);
+  await made.connect();
+  return { ...made, pay: (n: number) => made.client.callTool({ name: "pay", arguments: { n } }) };
 }
 
 test("applies rules on agents and targets to calls: each message names its client and its server", async () => {
@@ -51,7 +36,7 @@ test("applies rules on agents and targets to calls: each message names its clien
       },
     },
   ]);
-  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
+  await soon(() => expect(observed).toMatchObject([{ status: "executed" }]));
 });
 
 test("answers in the result form of the protocol's own client: for a block, a wait, a change, a refusal", async () => {
@@ -137,22 +122,25 @@ test("takes the server's name from the first result that has one", async () => {
   await governor.end();
 });
 
-test("passes on a result that asks the client for more, even for a changed call", async () => {
-  const { governor, toServer, toClient } = governed(() => ({
-    outcome: "approve_modified",
-    modified_content: { n: 0 },
-  }));
-  governor.fromClient(payBy(1, "desk"));
-  await soon(() => expect(toServer).toHaveLength(1));
-  const asks = line({ id: 1, result: { resultType: "input_required", requestState: "s" } });
-  governor.fromServer(asks);
-  await soon(() => expect(toClient).toEqual([asks]));
-});
-
 test("states the type of a result only if the request named its revision", async () => {
   const { governor, toClient } = governed(() => ({ outcome: "block" }));
   governor.fromClient(payBy(1, "desk", { task: {} }));
   governor.fromClient(line({ id: 2, method: "tools/call", params: { name: "pay" } }));
   await soon(() => expect(toClient).toHaveLength(2));
   expect(toClient.map((each) => JSON.parse(each).result.resultType)).toEqual(["complete", undefined]);
+});
+
+test("decides on reads of resources: the client gets the text, or an error with the reason", async () => {
+  let outcome: "approve" | "block" = "approve";
+  const { client, submitted } = await connected(() => ({
+    outcome,
+    reasons: [{ policy: "p", message: "No." }] as never,
+  }));
+  expect((await client.readResource({ uri: "file:///news" })).contents).toMatchObject([{ text: "sunny" }]);
+  expect(submitted).toMatchObject([
+    { intent: { agent: { id: "desk" }, action: { type: "data.read", verb: "resources/read" } } },
+  ]);
+  outcome = "block";
+  const blocked = client.readResource({ uri: "file:///news" }, { cacheMode: "bypass" });
+  await expect(blocked).rejects.toMatchObject({ code: -32_010, message: expect.stringContaining("p: No.") });
 });

@@ -6,19 +6,19 @@ export const lines_type = "application/x-ndjson";
 type Line = { readonly error?: unknown; readonly progress?: unknown };
 
 /**
- * Returns the last line and passes the others to `onLine`. Throws an error in the last line as for a status, and any
- * error of `onLine`, and then closes the connection.
+ * Returns the last line and passes each line to `onLine`, whose promise delays the next line. Throws an error in the
+ * last line as for a status, and any error of `onLine`, and then closes the connection.
  */
 export async function lastLine(
   response: Response,
   url: string,
-  onLine: ((line: unknown) => void) | undefined,
+  onLine: ((line: unknown) => void | Promise<void>) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   let last: Line = { progress: null };
   for await (const line of linesOf(response, url, signal)) {
     last = line;
-    onLine?.(line);
+    await onLine?.(line);
   }
   if (last.progress !== undefined) throw new ConnectionError(url, ended_early);
   if (last.error === undefined) return last;

@@ -52,3 +52,11 @@ test("an action that current rules block, or without an answer to its claim, doe
   expect(observed).toEqual([{ status: "skipped" }, { status: "skipped" }, { status: "skipped" }]);
   expect(run).not.toHaveBeenCalled();
 });
+
+test("an action that goes on after its result is not recorded: the caller does that at its end", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const goesOn = (result: string) => result === "job 7";
+  expect(await carryOut(client, submission, () => "job 7", { goesOn })).toBe("job 7");
+  expect(await carryOut(client, submission, () => "done", { goesOn })).toBe("done");
+  expect(observed).toEqual([{ status: "executed" }]);
+});

@@ -27,6 +27,11 @@ export interface CarryOutOptions<Result> {
    * action counts as executed.
    */
   readonly failureOf?: (result: Result) => string | null;
+  /**
+   * Returns true if the action goes on after this result, for example as a job. Nothing is recorded then: the caller
+   * records the outcome at the end.
+   */
+  readonly goesOn?: ((result: Result) => boolean) | undefined;
   /** Returns the result of an action that was executed earlier, for example before a restart. Default: undefined. */
   readonly onDoneBefore?: (execution: Execution, intent_id: string) => Result;
   /**
@@ -161,7 +166,7 @@ export async function carryOutDecided<Result>(
     record({ status: "failed", detail: clipped(thrownText(error)) });
     throw error;
   }
-  record(observationOf(result, failureOf));
+  if (options.goesOn?.(result) !== true) record(observationOf(result, failureOf));
   return result;
 }
 
@@ -205,8 +210,10 @@ function executionIn({ details: [first = {}] }: ApiError): Execution {
   return { status: execution ?? "claimed", at: claimed_at ?? null, by: claimed_by ?? null };
 }
 
-/** Never throws, because a caller that gets an error might repeat the action. */
-function observationOf<Result>(result: Result, failureOf: (result: Result) => string | null): ObservationInput {
+/**
+ * Returns what to record about a result. Never throws, because a caller that gets an error might repeat the action.
+ */
+export function observationOf<Result>(result: Result, failureOf: (result: Result) => string | null): ObservationInput {
   try {
     const failure = failureOf(result);
     return failure === null ? { status: "executed" } : { status: "failed", detail: clipped(failure) };

@@ -2,6 +2,7 @@ import type { Intake, IntakeInput, Quickstart, QuickstartInput } from "@counters
 import { newIdempotencyKey } from "./idempotency-key.ts";
 import { agentCalls } from "./operations/agents.ts";
 import { apiKeyCalls } from "./operations/api-keys.ts";
+import { channelCalls } from "./operations/channels.ts";
 import { contextCalls } from "./operations/context.ts";
 import { counterCalls } from "./operations/counters.ts";
 import { escalationCalls } from "./operations/escalations.ts";
@@ -15,6 +16,9 @@ import { overrideCalls } from "./operations/overrides.ts";
 import { passkeyCalls } from "./operations/passkeys.ts";
 import { peopleCalls } from "./operations/people.ts";
 import { policyCalls } from "./operations/policies.ts";
+import { erasureCalls } from "./operations/records/erasure.ts";
+import { logCalls } from "./operations/records/log.ts";
+import { rolloutCalls } from "./operations/rollouts.ts";
 import { singleSignOnCalls } from "./operations/single-sign-on.ts";
 import { tokenIssuerCalls } from "./operations/token-issuers.ts";
 import { webhookCalls } from "./operations/webhooks.ts";
@@ -49,6 +53,7 @@ export function createClient(options: TransportOptions) {
     ...contextCalls(call),
     ...tokenIssuerCalls(call),
     ...membraneCalls(call),
+    ...rolloutCalls(call),
     ...escalationCalls(call),
     ...overrideCalls(call),
     ...agentCalls(call),
@@ -57,7 +62,10 @@ export function createClient(options: TransportOptions) {
     ...freezeCalls(call),
     ...policyCalls(call),
     ...webhookCalls(call),
+    ...channelCalls(call),
     ...organizationCalls(call),
+    ...logCalls(call),
+    ...erasureCalls(call),
     ...peopleCalls(call),
     ...passkeyCalls(call),
     ...singleSignOnCalls(call),

@@ -6,6 +6,7 @@ export {
   carryOut,
   carryOutDecided,
   type DecidingClient,
+  observationOf,
 } from "./carry-out.ts";
 export { type Client, createClient } from "./client.ts";
 export { ApiError, ConnectionError } from "./errors.ts";
@@ -23,10 +24,10 @@ export type { CounterQuery } from "./operations/counters.ts";
 export type { EscalationQuery, VoteOptions } from "./operations/escalations.ts";
 export type { HookOptions } from "./operations/hooks.ts";
 export type { DecisionOptions, IntentQuery, SubmitOptions } from "./operations/intents.ts";
-export type { AuditQuery, OverviewOptions } from "./operations/organization.ts";
+export type { AuditQuery, ExportOptions, OverviewOptions } from "./operations/organization.ts";
 export type { OverrideQuery } from "./operations/overrides.ts";
 export { type Page, type PageQuery, pagesOf } from "./page.ts";
 export type { ActionContent } from "./plain-content.ts";
-export type { TransportOptions } from "./transport.ts";
+export type { TraceContext, TransportOptions } from "./transport.ts";
 export { type ContextRequest, verifyContextRequest } from "./verify-context-request.ts";
 export { type VerifiedWebhook, type VerifyOptions, verifyWebhook, WebhookRejected } from "./verify-webhook.ts";

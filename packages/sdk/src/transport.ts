@@ -24,6 +24,12 @@ export interface TransportOptions {
   readonly wait?: (wait_ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
+/** Values of the headers `traceparent` and `tracestate`. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
+}
+
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
@@ -35,11 +41,14 @@ export interface CallOptions {
    */
   readonly repeatable?: boolean;
   readonly agent_token?: boolean;
+  readonly trace?: TraceContext | undefined;
   /** True: continues during outages of the service of up to about five minutes. */
   readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Requests lines and gets each of them. The last one is the answer. */
-  readonly onLine?: (line: unknown) => void;
+  /** The result is the body, unparsed. */
+  readonly as?: "text" | "bytes";
+  /** Requests lines and gets each of them, the next one after its promise. The last one is the answer. */
+  readonly onLine?: (line: unknown) => void | Promise<void>;
 }
 
 /** Sends one request and returns the parsed answer, or null for an answer without a body. */
@@ -72,10 +81,12 @@ export function createTransport(options: TransportOptions): Transport {
     for (let retry = 0; ; retry += 1) {
       const url = `${base}${path}${queryText(shorterWait(call.query, retry))}`;
       const token = call.agent_token === true ? await agentToken(options.agent_token) : undefined;
-      const answer = await attempt(send, url, request(method, call, options.api_key, token), patience_seconds);
+      const init = request(method, call, options.api_key, token);
+      const answer = await attempt(send, url, init, patience_seconds, call.as === "bytes");
       if ("response" in answer) {
         const { response, text } = answer;
         if (text === null) return (await lastLine(response, url, call.onLine, call.signal)) as T;
+        if (response.ok && call.as !== undefined) return (answer.bytes ?? text) as T;
         if (response.ok) return bodyOf(response, text) as T;
         const error = apiErrorOf(response, text);
         const wait_seconds = secondsToWait(error, repeatable, retry);
@@ -159,16 +170,22 @@ function bodyOf(response: Response, text: string): unknown {
   }
 }
 
+const acceptedTypes = { json: "application/json", text: "text/plain", bytes: "application/octet-stream" } as const;
+
 function request(
   method: string,
   call: CallOptions,
   api_key: string | undefined,
   agent_token: string | undefined,
 ): RequestInit {
-  const headers: Record<string, string> = { accept: call.onLine === undefined ? "application/json" : lines_type };
+  const accept = call.onLine === undefined ? acceptedTypes[call.as ?? "json"] : lines_type;
+  const headers: Record<string, string> = { accept };
   if (api_key !== undefined) headers["x-api-key"] = api_key;
   if (agent_token !== undefined) headers["agent-token"] = agent_token;
   if (call.idempotency_key !== undefined) headers["idempotency-key"] = call.idempotency_key;
+  const { traceparent, tracestate } = traceOf(call.trace);
+  if (traceparent !== undefined) headers["traceparent"] = traceparent;
+  if (tracestate !== undefined) headers["tracestate"] = tracestate;
   if (call.body !== undefined) headers["content-type"] = "application/json";
   return {
     method,
@@ -179,10 +196,19 @@ function request(
   };
 }
 
+/** Omits an invalid trace context, because it must not stop a request. A tracestate counts only with its traceparent. */
+function traceOf(trace: TraceContext | undefined): Partial<TraceContext> {
+  if (trace === undefined || !/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(trace.traceparent)) return {};
+  const { traceparent, tracestate } = trace;
+  return tracestate !== undefined && /^[ -~]{1,512}$/.test(tracestate) ? { traceparent, tracestate } : { traceparent };
+}
+
 /** `text` is null for lines, which are still unread. */
 interface Answer {
   readonly response: Response;
   readonly text: string | null;
+  /** Null: not asked for. */
+  readonly bytes: Uint8Array | null;
 }
 
 /** `waited_seconds`: the timeout that passed; 0: the connection broke. */
@@ -199,6 +225,7 @@ async function attempt(
   url: string,
   init: RequestInit,
   patience_seconds: number | null,
+  as_bytes: boolean,
 ): Promise<Answer | NoAnswer> {
   init.signal?.throwIfAborted();
   const limit = new AbortController();
@@ -210,7 +237,8 @@ async function attempt(
   try {
     const response = await send(url, patience_seconds === null ? init : { ...init, signal: limit.signal });
     const isLines = response.ok && response.headers.get("content-type")?.startsWith(lines_type) === true;
-    return { response, text: isLines ? null : await response.text() };
+    const bytes = response.ok && as_bytes ? new Uint8Array(await response.arrayBuffer()) : null;
+    return { response, text: isLines ? null : bytes === null ? await response.text() : "", bytes };
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
     const waited_seconds = limit.signal.aborted ? (patience_seconds ?? 0) : 0;

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import type { Decision } from "@countersign/contract";
 import { describe, expect, test, vi } from "vitest";
 import { apiErrorOf } from "./errors.ts";
-import { ApiError, ConnectionError, carryOut, verifyWebhook, type WebhookRejected } from "./index.ts";
+import { ApiError, ConnectionError, carryOut, createClient, verifyWebhook, type WebhookRejected } from "./index.ts";
 import { answering } from "./testing/answering.ts";
 import { serve } from "./testing/serve.ts";
 import { type CallOptions, createTransport, type TransportOptions } from "./transport.ts";
@@ -25,6 +25,8 @@ const sending =
   ({ status, headers, body }: Answer) =>
   (response: ServerResponse) =>
     void response.writeHead(status, headers).end(body);
+
+const breaking = (response: ServerResponse) => void response.socket?.destroy();
 
 describe("an error answer is read", () => {
   interface Vector extends Answer {
@@ -59,7 +61,6 @@ describe("requests are retried", () => {
     readonly urls?: readonly string[];
   }
   test.each(vectors<Vector>("retries"))("%s", async (_, vector) => {
-    const breaking = (response: ServerResponse) => void response.socket?.destroy();
     const served = await serve(...vector.answers.map((each) => (each === "broken" ? breaking : sending(each))));
     const waits: number[] = [];
     const wait = async (wait_ms: number) => void waits.push(wait_ms / 1000);
@@ -73,6 +74,28 @@ describe("requests are retried", () => {
     expect(waits).toEqual(vector.waits_seconds);
     expect(served.received).toHaveLength(vector.requests);
     if (vector.urls !== undefined) expect(served.received.map(({ url }) => url)).toEqual(vector.urls);
+  });
+});
+
+describe("an action is claimed", () => {
+  interface Vector {
+    readonly name: string;
+    readonly claim: readonly [nonce: string, next_nonce?: string];
+    readonly answers: readonly (Answer | "broken")[];
+    readonly sent: readonly object[];
+    readonly outcome: object;
+  }
+  test.each(vectors<Vector>("claims"))("%s", async (_, { claim, answers, sent, outcome }) => {
+    const served = await serve(...answers.map((each) => (each === "broken" ? breaking : sending(each))));
+    const client = createClient({ base_url: served.base_url, wait: async () => undefined });
+    const claimed = await client.claimIntent("int_1", ...claim).then(
+      (answer) => ({ answer }),
+      (error: ApiError) => ({ error: error.code }),
+    );
+    expect(claimed).toEqual(outcome);
+    expect(served.received.map(({ url, body }) => [url, JSON.parse(body)])).toEqual(
+      sent.map((body) => ["/v1/intents/int_1/claim", body]),
+    );
   });
 });
 

@@ -107,6 +107,8 @@ export interface Mail {
 }
 
 export interface Mailer {
+  /** False: mails are only written to files. */
+  readonly delivers: boolean;
   /**
    * Resolves when another server has the mail, or when it is a file. Rejects if a retry is needed, after a minute at
    * the latest. After `stop`, the server may or may not have the mail.
@@ -137,9 +139,27 @@ export interface HttpOut {
   ask(
     url: string,
     headers: Readonly<Record<string, string>>,
-    body: string,
+    body: string | Uint8Array,
     terms: { readonly timeout_ms: number; readonly answer_bytes_max: number; readonly method?: "GET" | "POST" },
   ): Promise<Answered>;
+}
+
+interface PushKeys {
+  /** Base64url of the uncompressed point, as browsers take it. */
+  readonly public_key: string;
+  readonly private_jwk: string;
+}
+
+/** Builds requests for push services of browsers. `HttpOut` sends them. */
+export interface PushRequests {
+  newKeys(): Promise<PushKeys>;
+  /** `contact`: an address of this service, for the people of the push service. */
+  build(
+    keys: PushKeys & { readonly contact: string },
+    subscription: { readonly endpoint: string; readonly keys: { readonly p256dh: string; readonly auth: string } },
+    message: string,
+    terms: { readonly ttl_seconds: number; readonly urgency: "normal" | "high" },
+  ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }>;
 }
 
 export interface TxtRecords {

@@ -51,6 +51,10 @@ export interface OpenIdPerson {
   /** Null: the provider sent no address. */
   readonly email: string | null;
   readonly email_verified: boolean;
+  /** Null: the provider sent no name. */
+  readonly name: string | null;
+  /** The provider says that the person used more than one factor (`amr` has `mfa`, RFC 8176). */
+  readonly multi_factor: boolean;
 }
 
 /** `text` is a sentence for people. */

@@ -1,6 +1,7 @@
 /** The frame of the programs that run one agent framework each, in processes of their own. */
 
 import { createClient } from "@countersign/sdk";
+import type { StubCall } from "../models/stub-call.ts";
 
 /** One conversation, in which the model calls `send_money` once. */
 export interface Scenario {
@@ -37,6 +38,11 @@ interface Payment {
 export function client({ away = false }: Scenario) {
   const base_url = away ? "http://127.0.0.1:1" : (process.env["COUNTERSIGN_URL"] ?? "");
   return createClient({ base_url, api_key: process.env["COUNTERSIGN_API_KEY"] ?? "", retries_max: 0 });
+}
+
+/** The call of the scenario's model. The tool's schema removes the space, so that raw arguments and those of the tool differ. */
+export function callOf({ call_id, amount_usd, to }: Scenario): StubCall {
+  return { call_id, name: "send_money", args: { amount_usd, to: `${to} ` } };
 }
 
 let done: Payment[] = [];

@@ -2,20 +2,18 @@ import { guardTools } from "@countersign/sdk/ai-sdk";
 import { generateText, type ModelMessage, stepCountIs, tool } from "ai-6";
 import { MockLanguageModelV3 } from "ai-6/test";
 import { z } from "zod";
-import { bank, client, program, type Scenario } from "./agent-program.ts";
+import type { StubCall } from "../models/stub-call.ts";
+import { bank, callOf, client, program } from "./agent-program.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** Calls the tool once, and answers after it has read the result. */
-function stubModel({ call_id, amount_usd, to }: Scenario) {
+function stubModel({ call_id, name, args }: StubCall) {
   return new MockLanguageModelV3({
     doGenerate: async ({ prompt }) => {
-      // The schema removes the space, so that raw arguments and those of the tool differ.
-      const input = JSON.stringify({ amount_usd, to: `${to} ` });
-      const call = { type: "tool-call", toolCallId: call_id, toolName: "send_money", input } as const;
+      const call = { type: "tool-call", toolCallId: call_id, toolName: name, input: JSON.stringify(args) } as const;
       const ends = prompt.at(-1)?.role === "tool";
       return {
         content: ends ? [{ type: "text", text: "done" }] : [call],
@@ -43,7 +41,7 @@ await program(async (scenario) => {
   const before: ModelMessage[] = state === undefined ? [{ role: "user", content: "Pay ann" }] : JSON.parse(state);
   const messages = await guarded.resume(before);
   if (messages === null) return { done, read: null, state: JSON.stringify(before) };
-  const model = stubModel(scenario);
+  const model = stubModel(callOf(scenario));
   const { response, finishReason, content } = await generateText({
     ...{ model, messages, tools: guarded.tools, stopWhen: stepCountIs(3) },
   });

@@ -1,31 +1,8 @@
 import { guardTools } from "@countersign/sdk/ai-sdk";
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
-import { bank, client, program, type Scenario } from "./agent-program.ts";
-
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
-/** Calls the tool once, and answers after it has read the result. */
-function stubModel({ call_id, amount_usd, to }: Scenario) {
-  return new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => {
-      // The schema removes the space, so that raw arguments and those of the tool differ.
-      const input = JSON.stringify({ amount_usd, to: `${to} ` });
-      const call = { type: "tool-call", toolCallId: call_id, toolName: "send_money", input } as const;
-      const ends = prompt.at(-1)?.role === "tool";
-      return {
-        content: ends ? [{ type: "text", text: "done" }] : [call],
-        finishReason: { unified: ends ? "stop" : "tool-calls", raw: undefined },
-        usage,
-        warnings: [],
-      };
-    },
-  });
-}
+import { stubModel } from "../models/ai-sdk.ts";
+import { bank, callOf, client, program } from "./agent-program.ts";
 
 await program(async (scenario) => {
   const { review, session, state } = scenario;
@@ -43,7 +20,7 @@ await program(async (scenario) => {
   const before: ModelMessage[] = state === undefined ? [{ role: "user", content: "Pay ann" }] : JSON.parse(state);
   const messages = await guarded.resume(before);
   if (messages === null) return { done, read: null, state: JSON.stringify(before) };
-  const model = stubModel(scenario);
+  const model = stubModel(callOf(scenario));
   const { response, finishReason, content } = await generateText({
     ...{ model, messages, tools: guarded.tools, toolApproval: guarded.toolApproval, stopWhen: isStepCount(3) },
   });

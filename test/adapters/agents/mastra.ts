@@ -2,30 +2,10 @@ import { guardTools } from "@countersign/sdk/mastra";
 import { Mastra } from "@mastra/core";
 import { Agent } from "@mastra/core/agent";
 import { InMemoryStore } from "@mastra/core/storage";
-import { MastraLanguageModelV2Mock } from "@mastra/core/test-utils/llm-mock";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
-import { bank, client, program, type Scenario } from "./agent-program.ts";
-
-/** Calls the tool once, and answers after it has read the result. */
-function stubModel({ call_id, amount_usd, to }: Scenario) {
-  const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
-  // The schema removes the space, so that raw arguments and those of the tool differ.
-  const input = JSON.stringify({ amount_usd, to: `${to} ` });
-  return new MastraLanguageModelV2Mock({
-    doGenerate: async ({ prompt }) => {
-      const ends = prompt.at(-1)?.role === "tool";
-      return {
-        content: ends
-          ? [{ type: "text", text: "done" }]
-          : [{ type: "tool-call", toolCallId: call_id, toolName: "send_money", input }],
-        finishReason: ends ? "stop" : "tool-calls",
-        usage,
-        warnings: [],
-      };
-    },
-  });
-}
+import { stubModel } from "../models/mastra.ts";
+import { bank, callOf, client, program } from "./agent-program.ts";
 
 await program(async (scenario) => {
   const { review, session, state } = scenario;
@@ -41,7 +21,7 @@ await program(async (scenario) => {
     { agent: { id: "mastra-bot" }, session, review },
     { send_money: sendMoney },
   );
-  const model = stubModel(scenario);
+  const model = stubModel(callOf(scenario));
   const storage = new InMemoryStore();
   const payer = new Agent({ id: "payer", name: "Payer", instructions: "Pay", model, tools });
   new Mastra({ agents: { payer }, storage, logger: false });

@@ -97,13 +97,24 @@ class Client:
             if decision["status"] == "final":
                 return decision
 
-    def claim_intent(self, intent_id: str, nonce: Optional[str] = None, *, stop: Optional[Stop] = None) -> Decision:
+    def claim_intent(
+        self,
+        intent_id: str,
+        nonce: Optional[str] = None,
+        *,
+        next_nonce: Optional[str] = None,
+        stop: Optional[Stop] = None,
+    ) -> Decision:
         """Claims an approved action before it is executed. The client repeats the claim with the same nonce.
+
+        `next_nonce` passes your claim on to the next step of the action: only one request can replace `nonce`.
 
         Raises `ApiError` with `already_claimed` if another caller claimed the action, and `blocked_now` if current
         rules block it.
         """
         body = {"nonce": secrets.token_hex(16) if nonce is None else nonce}
+        if next_nonce is not None:
+            body["next_nonce"] = next_nonce
         call = Call("POST", _path("intents", intent_id, "claim"), body=body, repeatable=True, stop=stop)
         return cast(Decision, self._send(call)["decision"])
 

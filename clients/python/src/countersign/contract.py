@@ -149,6 +149,12 @@ class Execution(TypedDict):
     by: Union[Actor, None]
 
 
+class Erased(TypedDict):
+    at: str
+    by: str
+    erasure_id: Union[str, None]
+
+
 class _DecisionRequired(TypedDict):
     decision_id: str
     intent_id: str
@@ -180,6 +186,7 @@ class Decision(_DecisionRequired, total=False):
     grant_id: str
     claim: Literal["required"]
     execution: Execution
+    erased: Erased
 
 
 class SubmitAnswer(TypedDict):
@@ -285,6 +292,7 @@ class IntentRecord(_IntentRecordRequired, total=False):
     payload: IntentRecordPayload
     estimated_impact: IntentRecordEstimatedImpact
     data_classes: List[str]
+    erased: Erased
 
 
 class UsedFacts(TypedDict, total=False):

@@ -17,6 +17,13 @@ const backtest: Backtest = {
   ],
   flips: [],
   flips_total: 12,
+  flip_groups: [],
+  verdicts: {
+    ...{ days: 1, days_seen: 1 },
+    recorded: { approve: 160, approve_modified: 0, escalate: 2, block: 38 },
+    candidate: { approve: 150, approve_modified: 0, escalate: 6, block: 44 },
+  },
+  agrees_with_reviewers: { rulings: 10, agreed: 9, share: 0.9, low: 0.6, high: 0.98 },
   per_policy: [],
   unknown_facts: [],
   escalations_per_day: { recorded: 1, candidate: 2.5 },

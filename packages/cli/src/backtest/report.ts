@@ -12,15 +12,20 @@ function short(name: string): string {
 }
 
 export function reportOf(backtest: Backtest): string {
-  const { evaluated, elapsed_ms, reproduced, not_reproduced, escalations_per_day, human_agreement } = backtest;
-  const { flips_total, flips, transitions, per_policy, unknown_facts } = backtest;
+  const { evaluated, elapsed_ms, reproduced, not_reproduced, escalations_per_day } = backtest;
+  const { flips_total, flips, flip_groups, transitions, per_policy, unknown_facts } = backtest;
+  const { rulings, agreed, share: agreement, low, high } = backtest.agrees_with_reviewers;
   const parts = [
     `${count(evaluated)} intents in ${(elapsed_ms / 1000).toFixed(1)} s`,
     ...(reproduced === null ? [] : [`${share(reproduced)} of the recorded verdicts were reproduced`]),
     ...(not_reproduced.total === 0 ? [] : [`${count(not_reproduced.total)} could not be replayed as recorded`]),
     `${count(flips_total)} verdicts change`,
     `escalations a day: ${escalations_per_day.recorded} recorded, ${escalations_per_day.candidate} replayed`,
-    ...(human_agreement === null ? [] : [`agrees with ${share(human_agreement)} of people's rulings`]),
+    ...(agreement === null
+      ? []
+      : [
+          `agrees with ${share(agreement)} of people's rulings (${count(agreed)} of ${count(rulings)}; 95 % sure: ${share(low)} to ${share(high)})`,
+        ]),
   ];
   const sections = [parts.join("\n")];
   const add = (title: string, head: readonly string[], rows: readonly (readonly string[])[], right: number[] = []) => {
@@ -38,6 +43,14 @@ export function reportOf(backtest: Backtest): string {
     ["FROM", "TO", "INTENTS"],
     transitions.map(({ from, to, count: n }) => [from, to, count(n)]),
     [2],
+  );
+  add(
+    "Changes by rule",
+    ["POLICIES", "FROM", "TO", "INTENTS", "USD"],
+    flip_groups.map(({ policies, from, to, count: n, amount_usd }) => [
+      ...[policies.join(", ") || "-", from, to, count(n), amount_usd.toFixed(2)],
+    ]),
+    [3, 4],
   );
   add(
     "Flips",

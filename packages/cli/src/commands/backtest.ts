@@ -5,6 +5,7 @@ import { fail_on_grammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
+import { givenTime } from "../given-time.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { readPolicyFiles } from "../policy-documents.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
@@ -23,13 +24,14 @@ interface Options extends ServiceOptions {
   readonly blockAt?: string;
   readonly without: readonly string[];
   readonly failOn: readonly string[];
+  readonly keep: boolean;
   readonly json: boolean;
 }
 
 const help = `
 Each FILE is a policy document in YAML or JSON. It replaces your policy of the same name, or is added. --pack and --no-packs
 replace the packs of every membrane, --escalate-at and --block-at the thresholds. All else stays as at each decision. Without
-any of these, the recorded decisions are reproduced. Nothing is saved.
+any of these, the recorded decisions are reproduced. Nothing is saved, except with --keep.
 
 ${fail_on_grammar}
 
@@ -37,6 +39,7 @@ Examples:
   $ countersign policies backtest wires.yaml
   $ countersign policies backtest policies/*.yaml --from 2026-10-01 --fail-on 'approve->block>0'
   $ countersign policies backtest --escalate-at 0.5 --block-at none
+  $ countersign policies backtest wires.yaml --keep
   $ countersign policies backtest --without gdpr.lawful-basis --without wire-limit
   $ countersign policies backtest wires.yaml --fail-on 'any->escalate>=2%' --fail-on 'human_agreement<0.95' --json
 
@@ -64,6 +67,7 @@ export function addBacktest(policies: Command, terminal: Terminal): void {
     .option("--block-at <score>", "risk from which actions are blocked, 0 to 1 or none")
     .option("--without <name>", "a policy or rule to leave out; may be repeated", more, [])
     .option("--fail-on <condition>", "exit with 1 if the condition is met; may be repeated", more, [])
+    .option("--keep", "keep the result, and print its address in the console", false)
     .option("--json", "print JSON", false)
     .addHelpText("after", help)
     .exitOverride(({ code, exitCode, message }) => {
@@ -117,6 +121,7 @@ async function backtest(terminal: Terminal, files: readonly string[], options: O
       terminal.print(
         `\n${met ? "FAILED" : "ok"}: ${condition} (${value === null ? "there is no such figure" : value})`,
       );
+    if (options.keep) terminal.print(`\nkept at /backtests/${result.backtest_id}`);
   }
   return judged.some(({ met }) => met) ? 1 : 0;
 }
@@ -140,10 +145,11 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   };
   return {
     ...(Object.keys(candidate).length === 0 ? {} : { candidate }),
-    window: { from: await timeOf("--from", from), to: await timeOf("--to", to) },
+    window: { from: await givenTime("--from", from), to: await givenTime("--to", to) },
     ...(options.membrane === undefined ? {} : { membrane_id: options.membrane }),
     ...(options.agent === undefined ? {} : { agent_id: options.agent }),
     ...(limit === undefined ? {} : { limit }),
+    ...(options.keep ? { keep: true } : {}),
   };
 }
 
@@ -171,13 +177,4 @@ function scoreOf(option: string, text: string): number | null {
   if (!(score >= 0 && score <= 1))
     throw new CommandFailed(`${option} takes a number from 0 to 1, or none, not ${text}`);
   return score;
-}
-
-/** A date means 00:00 UTC. */
-async function timeOf(option: string, text: string): Promise<string> {
-  const { parseTimestampUs } = await import("@countersign/core");
-  const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-  if (parseTimestampUs(whole) === null)
-    throw new CommandFailed(`${option} takes a time like 2026-01-31T10:00:00Z or a date like 2026-01-31, not ${text}`);
-  return whole;
 }

@@ -10,6 +10,7 @@ import { instanceLog, withInstance } from "../instance.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { openText } from "../open-text.ts";
 import type { Terminal } from "../terminal.ts";
+import { addExportRows } from "./operate/export-rows.ts";
 
 const export_help = `
 The dump is one SQL script of one moment. The service may keep running, even an older version, because the schema is not changed.
@@ -37,9 +38,9 @@ Examples:
   $ DATABASE_URL=postgres://countersign@db/countersign countersign restore countersign.sql`;
 
 export function addExport(program: Command, terminal: Terminal): void {
-  program
+  const whole = program
     .command("export")
-    .description("write the whole database as an SQL script")
+    .description("write the whole database as an SQL script, or decisions or the audit trail as a file")
     .option(
       "--out <file>",
       "write to this file (readable by you only; compressed if the name ends in .gz) instead of standard output",
@@ -49,6 +50,7 @@ export function addExport(program: Command, terminal: Terminal): void {
     .action(({ out, primary }: { out?: string; primary: boolean }) =>
       withInstance(terminal, (instance) => write(terminal, instance, out, primary), "keep_schema"),
     );
+  addExportRows(whole, terminal);
   program
     .command("restore")
     .description("restore an exported script into an empty database")

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { counted } from "../counted.ts";
 import { type CheckedFile, checkPolicyFile } from "../policy-documents.ts";
 import { findingLine } from "../policy-finding.ts";
 import type { Terminal } from "../terminal.ts";
@@ -67,8 +68,4 @@ function summaryOf(results: readonly CheckedFile[], runTests: boolean): string {
   if (!runTests) return documents;
   const tests = results.flatMap((result) => result.tests ?? []);
   return `${documents}; ${counted(tests.length, "test")}, ${tests.filter(({ passed }) => !passed).length} red`;
-}
-
-function counted(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }

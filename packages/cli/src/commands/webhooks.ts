@@ -18,6 +18,7 @@ import {
 import type { Terminal } from "../terminal.ts";
 import { visibleJson } from "../visible.ts";
 import { wholeFrom } from "../whole-number.ts";
+import { addWebhookCare } from "./webhook-care.ts";
 
 interface ListenOptions extends ServiceOptions {
   readonly port: number;
@@ -42,9 +43,11 @@ Examples:
 const body_bytes_max = 16 * 1_048_576;
 
 export function addWebhooks(program: Command, terminal: Terminal): void {
-  program
+  const webhooks = program
     .command("webhooks")
-    .description("receive webhooks on this machine")
+    .description("receive webhooks on this machine, and look after those of the service");
+  addWebhookCare(webhooks, terminal);
+  webhooks
     .command("listen")
     .description("print and verify what arrives, for local development")
     .option("--port <n>", "port on 127.0.0.1; 0 picks one", wholeFrom(0, 65_535), 0)

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useClient } from "../api/session.tsx";
 import { SelectField, TextField } from "../parts/forms/field.tsx";
-import { useEverybody, Who } from "../parts/records/who.tsx";
+import { personText, useEverybody, Who } from "../parts/records/who.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
@@ -61,7 +61,7 @@ export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; rea
         name="delegate"
         hint="Gets the mails about reviews. Also votes in place of the absent person if an admin chose the delegate."
         required
-        options={others.map(({ user_id: id, email }) => [id, email] as const)}
+        options={others.map((user) => [user.user_id, personText(user)] as const)}
       />
       <FormError error={set.error ?? end.error} />
       <div className="actions start">

@@ -25,7 +25,8 @@ const dones: Record<Exclude<Asked, "password">, readonly [title: string, text?: 
   codes: ["Recovery codes replaced", "Earlier codes no longer work."],
 };
 
-export function SecondFactor({ user }: { readonly user: User }) {
+/** `onSetUp` is called after the reader has stored the recovery codes. */
+export function SecondFactor({ user, onSetUp }: { readonly user: User; readonly onSetUp?: () => void }) {
   const factor = useSecondFactor();
   return (
     <section className="card stack" aria-label="Second factor">
@@ -58,7 +59,15 @@ export function SecondFactor({ user }: { readonly user: User }) {
       </div>
       {factor.asked === "password" && <PasswordDialog factor={factor} />}
       {factor.asked !== null && factor.asked !== "password" && <CodeDialog asked={factor.asked} factor={factor} />}
-      {factor.codes !== null && <RecoveryCodes codes={factor.codes} onClose={factor.forgetCodes} />}
+      {factor.codes !== null && (
+        <RecoveryCodes
+          codes={factor.codes}
+          onClose={() => {
+            factor.forgetCodes();
+            onSetUp?.();
+          }}
+        />
+      )}
     </section>
   );
 }

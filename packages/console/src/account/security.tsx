@@ -6,10 +6,11 @@ import { Confirm } from "../parts/forms/dialog.tsx";
 import { TextField } from "../parts/forms/field.tsx";
 import { MadeDialog, undecidedThings } from "../parts/forms/made-dialog.tsx";
 import { Loaded } from "../parts/states.tsx";
-import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { AbsenceForm } from "./absence.tsx";
+import { Notices } from "./notices.tsx";
 import { FormError } from "./outside.tsx";
+import { OwnName } from "./own-name.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { useRefreshAccount } from "./refresh-account.ts";
 import { SecondFactor } from "./second-factor.tsx";
@@ -28,13 +29,12 @@ export function Security() {
 function Person({ user }: { readonly user: User }) {
   return (
     <>
+      <OwnName user={user} />
       <SecondFactor user={user} />
       <Passkeys />
       <Sessions />
-      <div className="grid-2">
-        <Password email={user.email} />
-        {roleMeets(user.role, ["reviewer"]) && <Mails user={user} />}
-      </div>
+      <Password email={user.email} />
+      {roleMeets(user.role, ["reviewer"]) && <Notices user={user} />}
       {roleMeets(user.role, ["reviewer"]) && (
         <section className="card stack" aria-label="Absence">
           <h2>Absence</h2>
@@ -147,35 +147,6 @@ function Leave() {
           onClose={() => setThings(null)}
         />
       )}
-    </section>
-  );
-}
-
-function Mails({ user }: { readonly user: User }) {
-  const client = useClient();
-  const refresh = useRefreshAccount();
-  const toasts = useToasts();
-  const change = useMutation({
-    mutationFn: (notify: boolean) => client.changeProfile({ notify }),
-    onSuccess: () => toasts.done("Saved"),
-    onError: toasts.failed,
-    onSettled: refresh,
-  });
-  return (
-    <section className="card stack" aria-label="Mails">
-      <h2>Mails</h2>
-      <p className="muted small">
-        <Data text={user.email} />
-      </p>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={user.notify}
-          disabled={change.isPending}
-          onChange={(event) => change.mutate(event.target.checked)}
-        />
-        Send me mails about actions that wait for my review
-      </label>
     </section>
   );
 }

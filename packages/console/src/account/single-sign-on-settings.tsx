@@ -6,6 +6,7 @@ import { useSession } from "../api/session.tsx";
 import { CopyButton } from "../parts/forms/copy.tsx";
 import { Confirm } from "../parts/forms/dialog.tsx";
 import { SelectField, TextField } from "../parts/forms/field.tsx";
+import { useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -16,6 +17,7 @@ const defaultRoles = ["reviewer", "operator", "auditor", "agent"] as const;
 export function SingleSignOnSettings() {
   const [asked, setAsked] = useState(false);
   const { query, save, remove } = useConfiguration(() => setAsked(false));
+  const own_domain = useOwnDomain();
   return (
     <section className="card stack" aria-label="Single sign-on">
       <h2>Single sign-on</h2>
@@ -24,7 +26,13 @@ export function SingleSignOnSettings() {
         {(known) => (
           <>
             <Addresses known={known} />
-            <SettingsForm key={known?.updated_at ?? "none"} known={known} save={save} onRemove={() => setAsked(true)} />
+            {own_domain !== null && (
+              <SettingsForm
+                key={known?.updated_at ?? "none"}
+                {...{ known, own_domain, save }}
+                onRemove={() => setAsked(true)}
+              />
+            )}
           </>
         )}
       </Loaded>
@@ -141,12 +149,23 @@ function Address({ text }: { readonly text: string }) {
   );
 }
 
+/** Returns the domain of the caller's own address. Empty for a key; null: not known yet. */
+function useOwnDomain(): string | null {
+  const { caller } = useSession();
+  const { data, isPending } = useEverybody(caller?.type === "user");
+  if (caller?.type === "user" && isPending) return null;
+  const address = data?.get(caller?.id ?? "")?.email;
+  return address?.split("@").at(-1) ?? "";
+}
+
 function SettingsForm({
   known,
+  own_domain,
   save,
   onRemove,
 }: {
   readonly known: SingleSignOn | null;
+  readonly own_domain: string;
   readonly save: ReturnType<typeof useConfiguration>["save"];
   readonly onRemove: () => void;
 }) {
@@ -158,7 +177,18 @@ function SettingsForm({
         save.mutate(new FormData(event.currentTarget));
       }}
     >
-      <TextField label="Issuer" name="issuer" type="url" required defaultValue={known?.issuer ?? ""} />
+      <TextField
+        label="Issuer"
+        name="issuer"
+        type="url"
+        required
+        list="sso-issuers"
+        hint="The address of your provider. Google and many others publish it as “issuer”"
+        defaultValue={known?.issuer ?? ""}
+      />
+      <datalist id="sso-issuers">
+        <option value="https://accounts.google.com">Google Workspace</option>
+      </datalist>
       <div className="grid-2">
         <TextField label="Client id" name="client_id" required defaultValue={known?.client_id ?? ""} />
         <TextField
@@ -174,7 +204,7 @@ function SettingsForm({
           name="email_domains"
           required
           hint="Separated by commas"
-          defaultValue={known?.email_domains.join(", ") ?? ""}
+          defaultValue={known?.email_domains.join(", ") ?? own_domain}
         />
         <SelectField
           label="Role of new people"

@@ -1,6 +1,8 @@
-import { limits, type RegisteredAgent } from "@countersign/contract";
+import { type ListedAgent, limits, type RegisteredAgent } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
+import { SparkLine } from "../parts/charts.tsx";
 import { FilterField } from "../parts/forms/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Badge } from "../parts/records/badge.tsx";
@@ -12,6 +14,7 @@ import { Time } from "../parts/time.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { AgentDialog } from "./agents/agent-dialog.tsx";
 import { AgentLink } from "./agents/agent-link.tsx";
+import { actionsText, numberText } from "./budgets/budget-text.ts";
 
 export function AgentsPage() {
   const client = useClient();
@@ -60,9 +63,15 @@ function NoAgents({ filtered }: { readonly filtered: boolean }) {
   );
 }
 
-function Rows({ rows }: { readonly rows: readonly RegisteredAgent[] }) {
+function Rows({ rows }: { readonly rows: readonly ListedAgent[] }) {
   return (
-    <ListTable heads={["Agent", "State", "Owner", "Works for", "Last seen"]}>
+    <ListTable
+      heads={[
+        ...["Agent", "State", "Owner", "Works for", "Last seen", "Last 7 days", "Decisions", "Held", "Open reviews"],
+        ...["Budget left", "Tools without a rule"],
+      ]}
+      numbers={5}
+    >
       {rows.map((row) => (
         <tr key={row.agent_id}>
           <td>
@@ -74,9 +83,60 @@ function Rows({ rows }: { readonly rows: readonly RegisteredAgent[] }) {
           <td>{row.owner === null ? "–" : <Data text={row.owner} chars_max={80} />}</td>
           <td>{row.parent_id === null ? "–" : <AgentLink agent_id={row.parent_id} />}</td>
           <td>{row.last_seen_at === null ? "never" : <Time at={row.last_seen_at} />}</td>
+          <Work agent={row} />
+          <td className="num">
+            <BudgetLeft agent={row} />
+          </td>
+          <td className="num">
+            {row.uncovered_tools === 0 ? (
+              "–"
+            ) : (
+              <Link to="/agent" search={{ id: row.agent_id } as never}>
+                {row.uncovered_tools.toLocaleString("en")}
+              </Link>
+            )}
+          </td>
         </tr>
       ))}
     </ListTable>
+  );
+}
+
+function Work({ agent: { agent_id, days, open_reviews } }: { readonly agent: ListedAgent }) {
+  const decisions = days.reduce((sum, day) => sum + day.decisions, 0);
+  const held = days.reduce((sum, day) => sum + day.held, 0);
+  const share =
+    decisions === 0 ? "–" : `${((held / decisions) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+  return (
+    <>
+      <td>
+        <SparkLine values={days.map((day) => day.decisions)} />
+      </td>
+      <td className="num">{decisions.toLocaleString("en")}</td>
+      <td className="num" title={`${held.toLocaleString("en")} escalated or blocked`}>
+        {share}
+      </td>
+      <td className="num">
+        {open_reviews === 0 ? (
+          "–"
+        ) : (
+          <Link to="/review" search={{ agent_id } as never}>
+            {open_reviews.toLocaleString("en")}
+          </Link>
+        )}
+      </td>
+    </>
+  );
+}
+
+/** The live budget of which the smallest share is left. */
+function BudgetLeft({ agent: { agent_id, budget } }: { readonly agent: ListedAgent }) {
+  if (budget === null) return "–";
+  const { counter, field, limit, left } = budget;
+  return (
+    <Link to="/budgets" search={{ agent_id } as never} title={`count.${counter}`}>
+      {`${numberText(left)} of ${field === "n" ? actionsText(limit) : numberText(limit)}`}
+    </Link>
   );
 }
 

@@ -2,7 +2,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { BacktestForm } from "./backtest/backtest-form.tsx";
 import { type BacktestRun, useBacktestRun } from "./backtest/backtest-run.ts";
-import { Result } from "./backtest/result.tsx";
+import { KeptList } from "./backtest/kept-list.tsx";
 import { useScope } from "./backtest/scope.ts";
 
 export function BacktestPage() {
@@ -16,23 +16,12 @@ export function BacktestPage() {
         about="Decides recorded actions again under other rules, with their original facts and times. Changes nothing."
       />
       <BacktestForm scope={scope} onScope={setScope} running={run.isPending} onRun={() => run.mutate()} />
-      {run.isIdle && (
-        <section className="card">
-          <Empty title="No backtest yet">
-            <p>
-              Choose a policy to see which recorded verdicts its newest version would change. Or run the check: as
-              recorded, every verdict must be reproduced.
-            </p>
-          </Empty>
-        </section>
-      )}
       {run.isPending && <Running backtest={backtest} />}
       {run.error !== null && <NoResult error={run.error} onRun={() => run.mutate()} />}
-      {run.data !== undefined && !run.isPending && <Result result={run.data} />}
+      <KeptList />
     </>
   );
 }
-
 function Running({ backtest: { progress, stop } }: { readonly backtest: BacktestRun }) {
   return (
     <section className="card stack tight">

@@ -63,7 +63,7 @@ function FilterForm({
         onFilter={(agent_id) => onFilter({ agent_id })}
       />
       <MembraneFilter
-        none="The default one"
+        none="Default"
         filter={filters.membrane_id}
         onFilter={(membrane_id) => onFilter({ membrane_id })}
       />
@@ -96,9 +96,15 @@ function NoBudgets({ filtered }: { readonly filtered: boolean }) {
       <p>Remove a filter to see more.</p>
     </Empty>
   ) : (
-    <Empty title="Nothing counts yet">
+    <Empty
+      title="Nothing counts yet"
+      action={
+        <a href="/docs/how-to/limits" className="button">
+          Limit sums, counts and sequences
+        </a>
+      }
+    >
       <p>A policy with a counter limits a sum or a number over time. Its budgets appear after the first action.</p>
-      <a href="/docs/how-to/limits">Limit sums, counts and sequences</a>
     </Empty>
   );
 }

@@ -1,7 +1,9 @@
-import type { AuditRecord, Decision, Execution, IntentAnswer } from "@countersign/contract";
+import type { AuditRecord, Decision, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useClient, useReads } from "../api/session.tsx";
+import { useState } from "react";
+import { useClient, useMay, useReads } from "../api/session.tsx";
+import { EraseDialog } from "../erasure/erase-dialog.tsx";
 import { FreezeButton } from "../freezes/freeze-button.tsx";
 import { CopyButton } from "../parts/forms/copy.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -10,6 +12,7 @@ import { Facts, Payload, Reasons, Risk, Timeline, WouldApprove } from "../parts/
 import { JsonView } from "../parts/records/json-view.tsx";
 import { shownAnswer } from "../parts/records/shown.ts";
 import { IntentFields, Wants } from "../parts/records/wants.tsx";
+import { Who } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Said } from "../parts/tables/scrolls.tsx";
@@ -18,6 +21,8 @@ import { AllowSimilar } from "../review/allow-similar.tsx";
 import { ApprovalNote } from "../review/approval.tsx";
 import { OverrideOf } from "../review/override.tsx";
 import { AgentLink } from "./agents/agent-link.tsx";
+import { executionWords } from "./decisions/execution-words.ts";
+import { ReceiptButton } from "./decisions/receipt-button.tsx";
 
 export function DecisionPage() {
   const { intent_id } = useParams({ from: "/frame/decisions/$intent_id" });
@@ -31,6 +36,11 @@ export function DecisionPage() {
     <>
       <PageHead title="Decision" about={<span className="mono small">{intent_id}</span>}>
         <CopyButton text={intent_id} label="Copy id" />
+        <EraseIntent intent_id={intent_id} />
+        <Link className="button small" to="/decisions/$intent_id/print" params={{ intent_id }}>
+          Print
+        </Link>
+        <ReceiptButton intent_id={intent_id} />
       </PageHead>
       <Loaded query={query} what="the decision">
         {(answer) => <Whole answer={answer} />}
@@ -45,14 +55,8 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
   return (
     <>
       {contradiction !== undefined && <Contradicted report={contradiction} />}
-      {!decision.enforced && (
-        <div className="banner shadow">
-          <div>
-            <strong>Shadow: nothing was held</strong>
-            The decision was made and recorded; the agent did not have to wait.
-          </div>
-        </div>
-      )}
+      {!decision.enforced && <NotEnforced />}
+      {decision.erased !== undefined && <ErasedNote erased={decision.erased} />}
       <section className="card stack">
         <div className="row">
           <VerdictBadge verdict={decision.verdict} />
@@ -107,6 +111,46 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
         <JsonView value={decision} label="Decision record" />
       </details>
     </>
+  );
+}
+
+function EraseIntent({ intent_id }: { readonly intent_id: string }) {
+  const admin = useMay("admin");
+  const [asks, setAsks] = useState(false);
+  if (!admin) return null;
+  return (
+    <>
+      <button type="button" className="button small" onClick={() => setAsks(true)}>
+        Erase content
+      </button>
+      {asks && <EraseDialog given={{ kind: "intent", subject: intent_id }} onClose={() => setAsks(false)} />}
+    </>
+  );
+}
+
+function ErasedNote({ erased: { at, by } }: { readonly erased: NonNullable<Decision["erased"]> }) {
+  return (
+    <div className="banner">
+      <div>
+        <strong>Content erased</strong>
+        {"Erased on "}
+        <ExactTime at={at} />
+        {" by "}
+        {by === "retention" ? "retention" : <Who id={by} />}
+        {". Ids, times and the verdict stay."}
+      </div>
+    </div>
+  );
+}
+
+function NotEnforced() {
+  return (
+    <div className="banner shadow">
+      <div>
+        <strong>Shadow: nothing was held</strong>
+        The decision was made and recorded; the agent did not have to wait.
+      </div>
+    </div>
   );
 }
 
@@ -176,17 +220,6 @@ function Outcome({ decision }: { readonly decision: Decision }) {
     </>
   );
 }
-
-const executionWords: Readonly<Record<Execution["status"], string | null>> = {
-  none: null,
-  claimed: "claimed for execution",
-  executed: "carried out",
-  failed: "executed, and failed",
-  skipped: "left out",
-  unknown: "claimed, outcome unknown: find out what happened, and report it",
-  handed_on: "not carried out: its approval went to an equal action",
-  revoked: "not carried out: its approval was revoked",
-};
 
 function ExecutionNote({ decision: { execution } }: { readonly decision: Decision }) {
   const words = execution === undefined ? null : executionWords[execution.status];

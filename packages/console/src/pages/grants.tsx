@@ -48,7 +48,14 @@ export function GrantsPage() {
           list={list}
           what="grants"
           empty={
-            <Empty title="No grants">
+            <Empty
+              title="No grants"
+              action={
+                <Link to="/review" className="button">
+                  Held actions
+                </Link>
+              }
+            >
               <p>Reviewers make a grant on the page of a held action, if its rules permit grants.</p>
             </Empty>
           }

@@ -4,6 +4,7 @@ import { useMay } from "../api/session.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Loaded } from "../parts/states.tsx";
+import { GoLiveSettings } from "./membranes/go-live-settings.tsx";
 import { MembraneCard } from "./membranes/membrane-card.tsx";
 import { MembraneDialog } from "./membranes/membrane-dialog.tsx";
 
@@ -32,6 +33,7 @@ export function MembranesPage() {
           </div>
         )}
       </Loaded>
+      {may && <GoLiveSettings />}
       {editing !== null && (
         <MembraneDialog membrane={editing === "new" ? null : editing} onClose={() => setEditing(null)} />
       )}

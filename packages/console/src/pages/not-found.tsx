@@ -9,7 +9,9 @@ export function NotFoundPage() {
         about="The address may be mistyped, or the page has moved. Use the menu."
       />
       <p>
-        <Link to="/">To the overview</Link>
+        <Link to="/" className="button primary">
+          To the overview
+        </Link>
       </p>
     </>
   );

@@ -48,7 +48,14 @@ export function OverridesPage() {
           list={list}
           what="overrides"
           empty={
-            <Empty title="No overrides">
+            <Empty
+              title="No overrides"
+              action={
+                <Link to="/decisions" search={{ verdict: "block" } as never} className="button">
+                  Blocked actions
+                </Link>
+              }
+            >
               <p>Operators override a block on the page of its decision.</p>
             </Empty>
           }

@@ -8,6 +8,7 @@ import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
 import { visibleText } from "../parts/visible-text.ts";
+import { Fired } from "../policies/fired.tsx";
 import { useFilters } from "../shell/filters.ts";
 
 export function PacksPage() {
@@ -42,7 +43,14 @@ export function PacksPage() {
           if (found.length === 0)
             return (
               <section className="card">
-                <Empty title="No rule matches">
+                <Empty
+                  title="No rule matches"
+                  action={
+                    <button type="button" className="button" onClick={() => setFilters({ q: "" })}>
+                      Show all rules
+                    </button>
+                  }
+                >
                   <p>Try another word.</p>
                 </Empty>
               </section>
@@ -98,7 +106,11 @@ function PackCard({
       <p className="small muted">{needsText(pack.facts_from)}</p>
       <details open={open}>
         <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
-        <ListTable heads={["Rule", "Effect", "Rests on"]} caption={`Rules of ${pack.name}`}>
+        <ListTable
+          heads={["Rule", "Effect", "Rests on", "Fired in 7 days"]}
+          numbers={1}
+          caption={`Rules of ${pack.name}`}
+        >
           {pack.rules.map((rule) => (
             <tr key={rule.name}>
               <td>
@@ -109,6 +121,9 @@ function PackCard({
                 <Badge text={rule.effect === "approve_modified" ? "changes" : rule.effect} tone={rule.effect} />
               </td>
               <td className="small">{rule.citations.join("; ")}</td>
+              <td className="num">
+                <Fired rule={rule.name} />
+              </td>
             </tr>
           ))}
         </ListTable>

@@ -9,6 +9,7 @@ import { Data } from "../parts/tables/data.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Time } from "../parts/time.tsx";
+import { Fired } from "../policies/fired.tsx";
 import { useFilters } from "../shell/filters.ts";
 
 export const policyTones: Record<Policy["status"], string> = {
@@ -23,7 +24,7 @@ export function PoliciesPage() {
   const may = useMay("admin");
   const [filters, setFilters] = useFilters(["status"]);
   const status = filters.status as Policy["status"] | undefined;
-  const list = usePaged(["policies", status], async (cursor) => {
+  const list = usePaged(["policies", "list", status], async (cursor) => {
     const page = await client.listPolicies({
       ...(status === undefined ? {} : { status }),
       ...(cursor === undefined ? {} : { cursor }),
@@ -65,7 +66,7 @@ export function PoliciesPage() {
           }
         >
           {(rows) => (
-            <ListTable heads={["Policy", "State", "Effect", "Version", "Changed"]}>
+            <ListTable heads={["Policy", "State", "Effect", "Version", "Changed", "Fired in 7 days"]} numbers={1}>
               {rows.map((policy) => (
                 <Row key={policy.policy_id} policy={policy} />
               ))}
@@ -105,6 +106,9 @@ function Row({ policy }: { readonly policy: Policy }) {
       </td>
       <td>
         <Time at={policy.updated_at} />
+      </td>
+      <td className="num">
+        <Fired rule={policy.name} />
       </td>
     </tr>
   );

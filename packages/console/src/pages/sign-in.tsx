@@ -237,13 +237,13 @@ export function SignInPage() {
       )}
       <details className="card">
         <summary>Through your organization</summary>
-        <div className="stack" style={{ marginTop: 12 }}>
+        <div className="stack unfolded">
           <SingleSignOnForm org_id={undefined} />
         </div>
       </details>
       <details className="card">
         <summary>With an API key</summary>
-        <div className="stack" style={{ marginTop: 12 }}>
+        <div className="stack unfolded">
           <KeyForm />
         </div>
       </details>

@@ -5,15 +5,18 @@ import { visibleText } from "./visible-text.ts";
 export function PageHead({
   title,
   about,
+  count,
   children,
 }: {
   readonly title: string;
   readonly about?: ReactNode;
+  /** A number for the title of the tab, such as `25` or `100+`. */
+  readonly count?: string | undefined;
   readonly children?: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${visibleText(title)} · Countersign`;
-  }, [title]);
+    document.title = `${count === undefined ? "" : `(${count}) `}${visibleText(title)} · Countersign`;
+  }, [title, count]);
   return (
     <header className="page-head">
       <div className="title">

@@ -14,9 +14,15 @@ async function allMembranes(client: Client): Promise<readonly Membrane[]> {
   return membranes;
 }
 
-export function useMembranes() {
+/** `wanted`: false for callers who may not read them. */
+export function useMembranes(wanted = true) {
   const client = useClient();
-  return useQuery({ queryKey: ["membranes"], queryFn: () => allMembranes(client), staleTime: 30_000 });
+  return useQuery({
+    queryKey: ["membranes"],
+    queryFn: () => allMembranes(client),
+    enabled: wanted,
+    staleTime: 30_000,
+  });
 }
 
 export function ShadowBanner({ where }: { readonly where: "queue" | "overview" }) {

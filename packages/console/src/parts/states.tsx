@@ -13,11 +13,22 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+/** An empty list: what would be here, and the one action that fills it. */
+export function Empty({
+  title,
+  action,
+  children,
+}: {
+  readonly title: string;
+  /** A button, or a link with its look. */
+  readonly action?: ReactNode;
+  readonly children?: ReactNode;
+}) {
   return (
     <div className="state">
       <h2>{title}</h2>
       {children}
+      {action}
     </div>
   );
 }

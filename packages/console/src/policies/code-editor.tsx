@@ -110,10 +110,12 @@ interface EditorProps {
   readonly marks: readonly Mark[];
   readonly label: string;
   readonly readOnly?: boolean;
+  /** The focus begins here: all of the first text, which a paste or a key then replaces, or a place in it. */
+  readonly begins?: "all" | RegExp | null;
 }
 
-export function CodeEditor({ text, onChange, marks, label, readOnly = false }: EditorProps) {
-  const { place, view } = useEditorView({ text, onChange, label, readOnly });
+export function CodeEditor({ text, onChange, marks, label, readOnly = false, begins = null }: EditorProps) {
+  const { place, view } = useEditorView({ text, onChange, label, readOnly, begins });
 
   useEffect(() => {
     const current = view.current;
@@ -131,22 +133,17 @@ export function CodeEditor({ text, onChange, marks, label, readOnly = false }: E
 }
 
 /** Creates the view in the shadow root of `place`, and again when `label` or `readOnly` changes. */
-function useEditorView({
-  text,
-  onChange,
-  label,
-  readOnly,
-}: Omit<EditorProps, "marks"> & { readonly readOnly: boolean }) {
+function useEditorView({ text, onChange, label, readOnly, begins }: Required<Omit<EditorProps, "marks">>) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const changed = useRef(onChange);
   changed.current = onChange;
-  const first = useRef(text);
+  const first = useRef({ text, begins });
   useEffect(() => {
     const host = place.current;
     if (host === null) return;
     const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    const doc = first.current;
+    const { text: doc, begins } = first.current;
     const extensions = [
       extensionsFor(doc, label),
       EditorState.readOnly.of(readOnly),
@@ -156,12 +153,24 @@ function useEditorView({
     ];
     const made = new EditorView({ root, parent: root, state: EditorState.create({ doc, extensions }) });
     view.current = made;
+    const selection = selectionAt(doc, begins);
+    if (selection !== null) {
+      made.dispatch({ selection, effects: EditorView.scrollIntoView(selection.anchor, { y: "center" }) });
+      made.focus();
+    }
     return () => {
       made.destroy();
       view.current = null;
     };
   }, [label, readOnly]);
   return { place, view };
+}
+
+/** Returns the selection at the start; null: the editor does not take the focus. */
+function selectionAt(doc: string, begins: "all" | RegExp | null): { anchor: number; head?: number } | null {
+  if (begins === "all") return { anchor: 0, head: doc.length };
+  const anchor = begins === null ? -1 : doc.search(begins);
+  return anchor < 0 ? null : { anchor };
 }
 
 function extensionsFor(doc: string, label: string): Extension {

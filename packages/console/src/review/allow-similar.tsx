@@ -8,7 +8,7 @@ import { TextArea, TextField } from "../parts/forms/field.tsx";
 import { Failed } from "../parts/states.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { documentInForce } from "../policies/in-force.ts";
-import { isOfPack } from "./override.tsx";
+import { isOfPack } from "../policies/of-pack.ts";
 
 type Intent = IntentAnswer["intent"];
 

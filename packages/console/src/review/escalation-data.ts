@@ -70,25 +70,40 @@ export function useSimilar({ agent_id, action: { type, verb }, escalation_id }: 
   });
 }
 
-/** Escalations of one agent, tool, kind of target and reason, ignoring numbers in it. Their parameters may differ. */
+/** Reviews with the same cause, or of one agent, tool, kind of target and reason, ignoring numbers in it. */
 export interface Group {
   readonly key: string;
   readonly members: readonly Escalation[];
+  /** The members have this in common. `chosen`: the reviewer selected them. */
+  readonly by: "cause" | "kind" | "chosen";
 }
 
 /** Groups near-identical ones, in the order of each group's first. */
 export function groupsOf(escalations: readonly Escalation[]): Group[] {
-  const groups = new Map<string, Escalation[]>();
+  const groups = new Map<string, { readonly by: Group["by"]; readonly members: Escalation[] }>();
   for (const each of escalations) {
-    const { action } = each;
-    // The reason contains the payload's numbers.
-    const reason = each.reason.replaceAll(/\d[\d.,]*/g, "#");
-    const key = JSON.stringify([each.agent_id, action.type, action.verb, action.target?.type ?? null, reason]);
+    const key = causeKey(each) ?? kindKey(each);
     const known = groups.get(key);
-    if (known === undefined) groups.set(key, [each]);
-    else known.push(each);
+    if (known === undefined) groups.set(key, { by: causeKey(each) === null ? "kind" : "cause", members: [each] });
+    else known.members.push(each);
   }
-  return [...groups].map(([key, members]) => ({ key, members }));
+  return [...groups].map(([key, { by, members }]) => ({ key, by, members }));
+}
+
+/** Returns one key for all reviews that wait for the same facts. Null: others. */
+function causeKey({ status, missing_facts }: Escalation): string | null {
+  return status !== "pending" || missing_facts === undefined ? null : JSON.stringify(missing_facts);
+}
+
+function kindKey({ agent_id, action: { type, verb, target }, reason }: Escalation): string {
+  // The reason contains the payload's numbers.
+  return JSON.stringify([agent_id, type, verb, target?.type ?? null, reason.replaceAll(/\d[\d.,]*/g, "#")]);
+}
+
+/** Returns the sum of the known amounts; null: none is known. */
+export function sumOf(members: readonly Escalation[]): number | null {
+  const amounts = members.flatMap(({ amount_usd }) => (amount_usd === undefined ? [] : [amount_usd]));
+  return amounts.length === 0 ? null : amounts.reduce((sum, each) => sum + each, 0);
 }
 
 /** Pages of 200 to search before reading missing ones singly. */
@@ -121,8 +136,9 @@ export function useDifferences(members: readonly Escalation[]) {
       };
       const times = members.map(({ created_at }) => Date.parse(created_at));
       const ends = [Math.min(...times), Math.max(...times)].map((time) => members[times.indexOf(time)]?.intent_id);
+      const agents = new Set(members.map(({ agent_id }) => agent_id));
       const filter = {
-        agent_id: members[0]?.agent_id ?? "",
+        ...(agents.size === 1 && members[0] !== undefined ? { agent_id: members[0].agent_id } : {}),
         verdict: "escalate",
         mode: members[0]?.pipeline_mode ?? "live",
         from: new Date(Math.min(...times) - a_minute_ms).toISOString(),

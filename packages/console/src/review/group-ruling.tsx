@@ -1,11 +1,16 @@
-import { useEffect, useRef } from "react";
+import type { Escalation } from "@countersign/contract";
+import { useEffect, useMemo, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";
 import { Dialog } from "../parts/forms/dialog.tsx";
+import { moneyText } from "../parts/money.ts";
 import { Meter } from "../parts/records/decision-parts.tsx";
 import { Failed } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
 import { CountsLeftOut, useCountLeftOut } from "../parts/tables/left-out.tsx";
-import { type Group, useDifferences } from "./escalation-data.ts";
+import { Wide } from "../parts/tables/scrolls.tsx";
+import { type Group, sumOf, useDifferences } from "./escalation-data.ts";
+import { columnsOf } from "./group/columns.ts";
 import { type GroupForm, useGroupForm } from "./group/group-form.ts";
 import { Member } from "./group/member.tsx";
 import { waiting } from "./group-run.ts";
@@ -21,32 +26,26 @@ export function GroupRuling({
   /** Gets the ids of the closed escalations. */
   readonly onClose: (closed: readonly string[]) => void;
 }) {
-  const { members } = group;
+  const { members, by } = group;
   const form = useGroupForm(group, onClose);
   const { run, chosen, begun } = form;
   const { data: compared, error, refetch } = useDifferences(members);
   const { left_out, tell } = useCountLeftOut();
+  const approvable = !begun && compared !== undefined && chosen.length > 0;
   return (
-    <Dialog title={`Decide ${members.length} similar actions`} onClose={run.running ? run.stop : form.close} broad>
+    <Dialog
+      title={`Decide ${members.length} ${titles[by]}`}
+      onClose={run.running ? run.stop : form.close}
+      onConfirm={() => (form.finished ? form.close() : approvable && form.begin("approve"))}
+      broad
+    >
       <div className="stack">
-        <p aria-live="polite">{`The same agent, tool and reason. ${inDetail(compared)} Each gets its own vote from you.`}</p>
+        <p aria-live="polite">{`${alike[by]} ${inDetail(compared)} Each gets its own vote from you.`}</p>
+        <InAll members={members} chosen={chosen} />
         {compared === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
-        <ul className="plain group-members">
-          <CountsLeftOut tell={tell}>
-            {members.map((each) => (
-              <Member
-                key={each.escalation_id}
-                escalation={each}
-                apart={compared?.differences.get(each.intent_id)}
-                item={run.items.get(each.escalation_id) ?? waiting}
-                chosen={chosen.includes(each.escalation_id)}
-                mine={form.inHands(each)}
-                fixed={begun}
-                onToggle={() => form.toggle(each.escalation_id)}
-              />
-            ))}
-          </CountsLeftOut>
-        </ul>
+        <CountsLeftOut tell={tell}>
+          <Members group={group} form={form} compared={compared} />
+        </CountsLeftOut>
         {!begun && left_out > 0 && <NeverShown chars={left_out} />}
         {!begun && (
           <RulingTexts
@@ -61,6 +60,77 @@ export function GroupRuling({
         </div>
       </div>
     </Dialog>
+  );
+}
+
+const titles = { kind: "similar actions", cause: "actions with the same cause", chosen: "selected actions" } as const;
+const alike = {
+  kind: "The same agent, tool and reason.",
+  cause: "They wait for the same missing facts.",
+  chosen: "You selected them.",
+} as const;
+
+function InAll({ members, chosen }: { readonly members: readonly Escalation[]; readonly chosen: readonly string[] }) {
+  const sum = sumOf(members);
+  if (sum === null) return null;
+  const selected = members.filter(({ escalation_id }) => chosen.includes(escalation_id));
+  return (
+    <p>
+      <strong>{moneyText(sumOf(selected) ?? 0)}</strong>
+      {selected.length < members.length && ` of ${moneyText(sum)}`}
+      {` at stake in ${selected.length} ${selected.length === 1 ? "action" : "actions"}`}
+    </p>
+  );
+}
+
+function Members({
+  group: { members },
+  form,
+  compared,
+}: {
+  readonly group: Group;
+  readonly form: GroupForm;
+  readonly compared: ReturnType<typeof useDifferences>["data"];
+}) {
+  const { run, chosen, begun } = form;
+  const columns = useMemo(() => (compared === undefined ? [] : columnsOf(compared.differences)), [compared]);
+  const agents = new Set(members.map(({ agent_id }) => agent_id));
+  return (
+    <div className="group-members">
+      <Wide label="Actions">
+        <table className="list">
+          <caption className="sr">The actions, with a column for each field in which they differ</caption>
+          <thead>
+            <tr>
+              <th scope="col">Action</th>
+              {columns.map(({ path, name, sum }) => (
+                <th key={path} scope="col" title={path}>
+                  <Data text={name} chars_max={40} more={false} />
+                  {sum !== null && <span className="sum">{` Σ ${sum.toLocaleString("en")}`}</span>}
+                </th>
+              ))}
+              <th scope="col">Ends</th>
+            </tr>
+          </thead>
+          <tbody>
+            {members.map((each) => (
+              <Member
+                key={each.escalation_id}
+                escalation={each}
+                apart={compared?.differences.get(each.intent_id)}
+                columns={columns}
+                agent={agents.size > 1}
+                item={run.items.get(each.escalation_id) ?? waiting}
+                chosen={chosen.includes(each.escalation_id)}
+                mine={form.inHands(each)}
+                fixed={begun}
+                onToggle={() => form.toggle(each.escalation_id)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+    </div>
   );
 }
 
@@ -99,7 +169,9 @@ function BeginButtons({ form, compared }: { readonly form: GroupForm; readonly c
         className="button good"
         disabled={count === 0 || !compared}
         onClick={() => form.begin("approve")}
-      >{`Approve ${count}`}</button>
+      >
+        {`Approve ${count}`} <kbd>Ctrl ↵</kbd>
+      </button>
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { type Decision, limits, type Override, type Reason } from "@countersign/contract";
+import { type Decision, limits, type Override } from "@countersign/contract";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -13,6 +13,7 @@ import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { documentInForce } from "../policies/in-force.ts";
+import { isOfPack } from "../policies/of-pack.ts";
 
 /** Time between two reads of an override that waits for its second person. */
 const watch_ms = 5_000;
@@ -52,9 +53,6 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
     </>
   );
 }
-
-/** A pack's rule has an id made from its name; an organization's policy may have the same name. */
-export const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
 
 /**
  * Returns the blocking rules that currently forbid overrides; undefined: not known yet. If a rule cannot be read, the
@@ -170,13 +168,20 @@ function OverrideDialog({
       void queries.invalidateQueries({ queryKey: ["overrides"] });
     },
   });
+  const submit = () => {
+    if (!act.isPending && reason.trim() !== "") act.mutate();
+  };
   return (
-    <Dialog title={second ? "Approve as the second person" : "Override this block"} onClose={onClose}>
+    <Dialog
+      title={second ? "Approve as the second person" : "Override this block"}
+      onClose={onClose}
+      onConfirm={submit}
+    >
       <form
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!act.isPending) act.mutate();
+          submit();
         }}
       >
         <p>The agent’s next attempt of the same action within 24 hours passes, once. Other rules still apply.</p>

@@ -1,6 +1,6 @@
 import type { Escalation } from "@countersign/contract";
 import type { Changes } from "./case.tsx";
-import type { Offered } from "./edit-parameters.tsx";
+import type { Offered } from "./changes/edit-parameters.tsx";
 import { CancelDialog, ReassignDialog } from "./ruling/operator-dialogs.tsx";
 import { RulingDialog } from "./ruling/ruling-dialog.tsx";
 

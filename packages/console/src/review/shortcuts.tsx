@@ -12,8 +12,10 @@ const pause_ms = 1_000;
 let writing: Element | null = null;
 let typed_at_ms = -Infinity;
 
+/** A checkbox takes no letters, so shortcuts work on it. */
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:input|textarea|select)$/i.test(target.tagName));
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select"));
 
 /** Returns whether this key continues a text whose field disappeared. */
 function continuesTyping(event: KeyboardEvent): boolean {
@@ -54,32 +56,59 @@ export function useKeys(keys: Readonly<Record<string, () => void>>, active = tru
   }, [active]);
 }
 
-const help: readonly (readonly [string, string])[] = [
-  ["j", "next case"],
-  ["k", "case before"],
-  ["a", "approve"],
-  ["m", "approve with changes"],
-  ["b", "block"],
-  ["g", "decide all similar actions"],
-  ["Ctrl + Enter", "confirm in the dialog"],
-  ["Esc", "leave the dialog"],
-  ["?", "this help"],
+type Keys = readonly (readonly [string, string])[];
+
+const groups: readonly (readonly [name: string, keys: Keys])[] = [
+  [
+    "Everywhere",
+    [
+      ["Ctrl + K", "go to a page, an agent, a policy or a decision"],
+      ["Tab", "next field, link or button"],
+      ["↑ ↓", "next entry of a list or menu"],
+      ["Ctrl + Enter", "confirm in a dialog"],
+      ["Esc", "leave a dialog or menu"],
+      ["?", "this help"],
+    ],
+  ],
+  ["Decisions", [["/", "find"]]],
+  [
+    "Review queue",
+    [
+      ["j", "next case"],
+      ["k", "case before"],
+      ["a", "approve"],
+      ["m", "approve with changes"],
+      ["b", "block"],
+      ["x", "select the case, with its similar ones"],
+      ["Shift + X", "select all"],
+      ["g", "decide the selected cases, or all similar ones"],
+      ["c", "claim the case, or give it back"],
+      ["t", "comment"],
+      ["s", "snooze"],
+    ],
+  ],
 ];
 
+/** Opened with `?` on every page. */
 export function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
   const [on, setOn] = useState(enabled);
   return (
     <Dialog title="Keyboard" onClose={onClose}>
-      <dl className="pairs">
-        {help.map(([key, meaning]) => (
-          <div key={key} style={{ display: "contents" }}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
+      {groups.map(([name, keys]) => (
+        <section key={name} className="stack tight" aria-label={name}>
+          <h3>{name}</h3>
+          <dl className="pairs">
+            {keys.map(([key, meaning]) => (
+              <div key={key} className="pair">
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{meaning}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
       <label className="check">
         <input
           type="checkbox"

@@ -1,7 +1,7 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { useState } from "react";
 import { SelectField, TextField } from "../parts/forms/field.tsx";
-import { useEverybody } from "../parts/records/who.tsx";
+import { personText, useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 
@@ -69,11 +69,11 @@ function People({
         {(everybody) => {
           const able = [...everybody.values()].filter(({ role }) => roleMeets(role, ["reviewer"]));
           if (able.length === 0) return <p className="small">Nobody here may decide: invite someone first.</p>;
-          return able.map(({ user_id, email, role }) => (
-            <label key={user_id} className="check small">
-              <input type="checkbox" checked={chosen.has(user_id)} onChange={() => onToggle(user_id)} />
+          return able.map((user) => (
+            <label key={user.user_id} className="check small">
+              <input type="checkbox" checked={chosen.has(user.user_id)} onChange={() => onToggle(user.user_id)} />
               <span>
-                <Data text={email} /> <span className="muted">{role}</span>
+                <Data text={personText(user)} /> <span className="muted">{user.role}</span>
               </span>
             </label>
           ));

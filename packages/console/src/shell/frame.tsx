@@ -1,15 +1,21 @@
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { callerName } from "../api/caller.ts";
 import { useSession } from "../api/session.tsx";
 import { keepFocusIn } from "../browser/focus.ts";
 import { SignInPage } from "../pages/sign-in.tsx";
 import { Failed, Loading } from "../parts/states.tsx";
+import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
 import { CallerBanners } from "./caller-banners.tsx";
 import { useLeave } from "./leave.tsx";
 import { ConnectionBanner } from "./mark.tsx";
 import { Nav } from "./nav.tsx";
 import { TopBar } from "./top-bar.tsx";
+
+const RequiredSecondFactor = lazy(async () => ({
+  default: (await import("../account/required-second-factor.tsx")).RequiredSecondFactor,
+}));
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 
 export function Frame() {
   const { caller } = useSession();
@@ -17,14 +23,37 @@ export function Frame() {
   const [open, setOpen] = useState(false);
   const name = caller === null ? null : callerName(caller);
   const main = useMainFocus(name);
+  const [finding, setFinding] = useState(false);
+  usePaletteKey(() => setFinding(true));
+  const [helping, setHelping] = useState(false);
+  useKeys({ "?": () => setHelping(true) }, caller !== null);
   if (caller === null) return <NobodySignedIn />;
+  if (caller.second_factor_missing)
+    return (
+      <Suspense fallback={<Loading what="your account" />}>
+        <RequiredSecondFactor />
+      </Suspense>
+    );
   return (
     // Another caller gets new pages, so that nothing of the previous caller stays on the screen.
     <div className="shell" key={name}>
       <a className="skip" href="#main">
         Skip to the page
       </a>
-      <TopBar caller={caller} leave={leave} open={open} onMenu={() => setOpen(!open)} />
+      <TopBar
+        caller={caller}
+        leave={leave}
+        open={open}
+        onMenu={() => setOpen(!open)}
+        onFind={() => setFinding(true)}
+        onHelp={() => setHelping(true)}
+      />
+      {finding && (
+        <Suspense>
+          <Palette onClose={() => setFinding(false)} />
+        </Suspense>
+      )}
+      {helping && <ShortcutHelp onClose={() => setHelping(false)} />}
       <div id="side" className={open ? "side open" : "side"}>
         <Nav onGo={() => setOpen(false)} />
       </div>
@@ -37,6 +66,23 @@ export function Frame() {
       </main>
     </div>
   );
+}
+
+/** Ctrl+K, and Cmd+K on a Mac. A dialog that is open stays alone. */
+function usePaletteKey(open: () => void): void {
+  const current = useRef(open);
+  current.current = open;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
+        return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      event.preventDefault();
+      current.current();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
 }
 
 /** Moves the focus to a new page, and keeps it inside the page when the focused element disappears. */

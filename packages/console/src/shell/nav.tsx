@@ -2,6 +2,27 @@ import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
+import {
+  Bot,
+  ChartColumn,
+  FileText,
+  Gauge,
+  Handshake,
+  History,
+  Inbox,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  type LucideIcon,
+  MessagesSquare,
+  Package,
+  ScrollText,
+  Settings,
+  Shield,
+  Undo2,
+  Users,
+  Webhook,
+} from "lucide-react";
 import { useClient, useMay, useReads, useSession } from "../api/session.tsx";
 import { useInHands } from "../parts/records/who.tsx";
 
@@ -9,43 +30,51 @@ const groups = [
   {
     name: "Work",
     links: [
-      { to: "/", text: "Overview", roles: ["reviewer", "auditor"] },
-      { to: "/review", text: "Review queue", roles: ["reviewer", "auditor"] },
-      { to: "/decisions", text: "Decisions", roles: ["reviewer", "auditor", "agent"] },
+      { to: "/", text: "Overview", icon: LayoutDashboard, roles: ["reviewer", "auditor"] },
+      { to: "/review", text: "Review queue", icon: Inbox, roles: ["reviewer", "auditor"] },
+      { to: "/decisions", text: "Decisions", icon: ListChecks, roles: ["reviewer", "auditor", "agent"] },
     ],
   },
   {
     name: "Rules",
     links: [
-      { to: "/policies", text: "Policies", roles: ["reviewer", "auditor"] },
-      { to: "/packs", text: "Packs", roles: ["reviewer", "auditor"] },
-      { to: "/membranes", text: "Membranes", roles: ["reviewer", "auditor"] },
-      { to: "/backtest", text: "Backtest", roles: ["reviewer", "auditor"] },
+      { to: "/policies", text: "Policies", icon: FileText, roles: ["reviewer", "auditor"] },
+      { to: "/packs", text: "Packs", icon: Package, roles: ["reviewer", "auditor"] },
+      { to: "/membranes", text: "Membranes", icon: Shield, roles: ["reviewer", "auditor"] },
+      { to: "/backtest", text: "Backtest", icon: History, roles: ["reviewer", "auditor"] },
     ],
   },
   {
     name: "Organization",
     links: [
-      { to: "/agents", text: "Agents", roles: ["reviewer", "auditor"] },
-      { to: "/budgets", text: "Budgets", roles: ["reviewer", "auditor"] },
-      { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
-      { to: "/grants", text: "Grants", roles: ["reviewer", "auditor"] },
-      { to: "/webhooks", text: "Webhooks", roles: ["operator"] },
-      { to: "/keys", text: "API keys", roles: ["admin"] },
-      { to: "/people", text: "People", roles: ["operator", "auditor"] },
-      { to: "/usage", text: "Usage", roles: ["reviewer", "auditor"] },
-      { to: "/audit", text: "Audit", roles: ["operator", "auditor"] },
-      { to: "/settings", text: "Settings", roles: ["reviewer", "auditor", "agent"] },
+      { to: "/agents", text: "Agents", icon: Bot, roles: ["reviewer", "auditor"] },
+      { to: "/budgets", text: "Budgets", icon: Gauge, roles: ["reviewer", "auditor"] },
+      { to: "/overrides", text: "Overrides", icon: Undo2, roles: ["reviewer", "auditor"] },
+      { to: "/grants", text: "Grants", icon: Handshake, roles: ["reviewer", "auditor"] },
+      { to: "/webhooks", text: "Webhooks", icon: Webhook, roles: ["operator"] },
+      { to: "/channels", text: "Channels", icon: MessagesSquare, roles: ["admin", "auditor"] },
+      { to: "/keys", text: "API keys", icon: KeyRound, roles: ["admin"] },
+      { to: "/people", text: "People", icon: Users, roles: ["operator", "auditor"] },
+      { to: "/usage", text: "Usage", icon: ChartColumn, roles: ["reviewer", "auditor"] },
+      { to: "/audit", text: "Audit", icon: ScrollText, roles: ["operator", "auditor"] },
+      { to: "/settings", text: "Settings", icon: Settings, roles: ["reviewer", "auditor", "agent"] },
     ],
   },
 ] as const satisfies readonly {
   name: string;
-  links: readonly { to: string; text: string; roles: readonly Role[] }[];
+  links: readonly { to: string; text: string; icon: LucideIcon; roles: readonly Role[] }[];
 }[];
 
+/** The pages that a role may open, in their groups. */
+export function allowedGroups(role: Role) {
+  return groups
+    .map(({ name, links }) => ({ name, links: links.filter(({ roles }) => roleMeets(role, roles)) }))
+    .filter(({ links }) => links.length > 0);
+}
+
 /**
- * Returns how many of the queue's first 100 escalations wait for the caller, without those assigned to others or
- * already voted on. `0+`: none of these, but there are more. A caller who only reads gets the number of all.
+ * Returns how many of the queue's first 100 escalations wait for the caller, without those assigned to others,
+ * snoozed or already voted on. `0+`: none of these, but there are more. A caller who only reads gets the number of all.
  */
 function usePending(): string | null {
   const client = useClient();
@@ -55,7 +84,13 @@ function usePending(): string | null {
   const inHands = useInHands();
   const { data } = useQuery({
     queryKey: ["escalations", "count"],
-    queryFn: () => client.listEscalations({ status: "pending", order: "expires_at", limit: 100 }),
+    // Same query as an unfiltered queue, which thus shares the request.
+    queryFn: () =>
+      client.listEscalations({
+        ...{ status: "pending", order: "expires_at" },
+        ...(decides ? { snoozed: "exclude" } : {}),
+        limit: 100,
+      }),
     refetchInterval: 10_000,
     enabled: reads,
   });
@@ -73,23 +108,25 @@ export function Nav({ onGo }: { readonly onGo: () => void }) {
   if (caller === null) return null;
   return (
     <nav aria-label="Main">
-      {groups.map(({ name, links }) => {
-        const allowed = links.filter(({ roles }) => roleMeets(caller.role, roles));
-        if (allowed.length === 0) return null;
+      {allowedGroups(caller.role).map(({ name, links }) => {
         return (
           <div key={name}>
             <h2>{name}</h2>
             <ul className="plain">
-              {allowed.map(({ to, text }) => (
+              {links.map(({ to, text, icon: Icon }) => (
                 <li key={to}>
                   <Link
                     to={to}
                     activeOptions={{ exact: to === "/", includeSearch: false }}
-                    // The page of a single case belongs to the queue.
-                    {...(to === "/review" && pathname.startsWith("/escalations/") ? { "aria-current": "page" } : {})}
+                    // The page of a single case belongs to the queue, that of a kept backtest to the backtests.
+                    {...((to === "/review" && pathname.startsWith("/escalations/")) ||
+                    (to === "/backtest" && pathname.startsWith("/backtests/"))
+                      ? { "aria-current": "page" }
+                      : {})}
                     onClick={onGo}
                   >
-                    {text}
+                    <Icon size={16} />
+                    <span className="grow">{text}</span>
                     {to === "/review" && pending !== null && (
                       <span className="count">
                         {pending}

@@ -1,11 +1,12 @@
 import type { TSchema } from "typebox";
 import { name_pattern } from "../names.ts";
-import { BatchItem, ContextDocument } from "../resources/index.ts";
+import { AccessEvaluation, BatchItem, ContextDocument } from "../resources/index.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 /** Schemas that the operation checks itself (`checkedLater`), by title. */
 const checkedLaterSchemas = new Map<string, TSchema>([
+  ["AccessEvaluation", AccessEvaluation],
   ["ContextDocument", ContextDocument],
   ["BatchItem", BatchItem],
 ]);

@@ -20,8 +20,14 @@ export const headerComponents = {
   "Retry-After": { description: "Seconds to wait.", schema: integer },
   ETag: { description: "Strong validator. Send it in If-None-Match.", schema: text },
   "Set-Cookie": { description: "Sets or removes a cookie.", schema: text },
+  "Content-Disposition": { description: "Names the file.", schema: text },
+  "X-Export-As-Of-Seq": {
+    description: "The newest record of the audit trail that the file covers.",
+    schema: integer,
+  },
   Location: { description: "Path of the new resource.", schema: text },
   "Idempotent-Replayed": { description: "Present on a repeated answer.", schema: { type: "string", const: "true" } },
+  "WWW-Authenticate": { description: "Says that an API key is accepted as bearer token.", schema: text },
   "X-Service-Key-Expired": {
     description: "Present when the key has reached its expires_at.",
     schema: { type: "string", const: "true" },

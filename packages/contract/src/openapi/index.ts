@@ -7,6 +7,7 @@ import { Components, type Json } from "./components.ts";
 import { headerComponents } from "./headers.ts";
 import { operationObject } from "./path-item.ts";
 import { rateTable } from "./rate-table.ts";
+import { tagDescriptions } from "./tags.ts";
 
 export interface OpenapiDocument {
   readonly openapi: "3.1.0";
@@ -29,11 +30,15 @@ export function openapiDocument(): OpenapiDocument {
       version: product_version,
       summary: "Decides and records the actions that software agents propose.",
       description: rateDescription(),
+      contact: { name: "The maintainers of Countersign" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: "/", description: "The service that serves this document." }],
     security: [{ ApiKey: [] }, { Session: [] }],
-    tags: [...new Set(operationRows.map(([, operation]) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(operationRows.map(([, operation]) => operation.tag))].map((name) => ({
+      name,
+      description: tagDescriptions[name],
+    })),
     paths,
     webhooks: { event: eventObject(components) },
     components: {
@@ -43,6 +48,11 @@ export function openapiDocument(): OpenapiDocument {
           in: "header",
           name: "X-API-Key",
           description: "svc_<environment>_<scope>_<random>. The key determines the organization.",
+        },
+        BearerApiKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "The same API key, for clients that send no other header than Authorization.",
         },
         Session: {
           type: "apiKey",

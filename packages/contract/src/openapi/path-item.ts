@@ -21,7 +21,11 @@ export function operationObject(operationId: string, operation: Operation, compo
       : {
           requestBody: {
             required: operation.body_optional !== true,
-            content: { "application/json": { schema: components.place(operation.body) } },
+            content: {
+              [operation.form === true ? "application/x-www-form-urlencoded" : "application/json"]: {
+                schema: components.place(operation.body),
+              },
+            },
           },
         }),
     responses: responsesOf(operation, components),
@@ -49,7 +53,8 @@ function rateSentence({ rate }: Operation): string {
 }
 
 /** Absent: a key or a session. */
-function securityOf({ auth, refuses }: Operation): { security?: Json } {
+function securityOf({ auth, refuses, bearer }: Operation): { security?: Json } {
+  if (bearer === true) return { security: [{ ApiKey: [] }, { BearerApiKey: [] }, { Session: [] }] };
   if (auth === "session" || refuses?.includes("missing_api_key")) return { security: [{ Session: [] }] };
   return auth === "none" ? { security: [] } : {};
 }
@@ -120,17 +125,30 @@ function responsesOf(operation: Operation, components: Components): Json {
     };
   }
   for (const [status, codes] of refusalsByStatus(operation)) {
-    const name = [status, ...codes, ...(operation.rate === null ? ["unlimited"] : [])].join(".");
+    const challenged = status === 401 && operation.bearer === true;
+    const marks = [...(operation.rate === null ? ["unlimited"] : []), ...(challenged ? ["bearer"] : [])];
+    const name = [status, ...codes, ...marks].join(".");
     responses[status] = components.response(name, () => ({
       description: codes.map((code) => `\`${code}\`: ${errorCodes[code].meaning}`).join("\n\n"),
-      headers: headerReferences([...always, ...refusalHeaders(status)]),
+      headers: headerReferences([
+        ...always,
+        ...refusalHeaders(status),
+        ...(challenged ? (["WWW-Authenticate"] as const) : []),
+      ]),
       content: { "application/json": { schema: components.place(ErrorObject) } },
     }));
   }
+  // Before the gate, so it has no headers of the rate limit.
+  responses["431"] = components.response("431.invalid_request", () => ({
+    description: "`invalid_request`: The request line and headers are too long, or there are too many headers.",
+    headers: headerReferences(["X-Request-Id"]),
+    content: { "application/json": { schema: components.place(ErrorObject) } },
+  }));
   return responses;
 }
 
 function answerObject(answer: Answer, headers: readonly AnswerHeader[], components: Components): Json {
+  const types = answer.media_types ?? ["application/json"];
   return {
     description: answer.description,
     headers: headerReferences(headers),
@@ -138,7 +156,8 @@ function answerObject(answer: Answer, headers: readonly AnswerHeader[], componen
       ? {}
       : {
           content: {
-            [answer.media_type ?? "application/json"]: { schema: components.place(answer.schema) },
+            ...Object.fromEntries(types.map((type) => [type, { schema: components.place(answer.schema as TSchema) }])),
+            ...(answer.text === true ? { "text/plain": { schema: { type: "string" } } } : {}),
             ...(answer.line === undefined ? {} : { "application/x-ndjson": { schema: components.place(answer.line) } }),
           },
         }),

@@ -5,6 +5,7 @@ import {
   AgentListQuery,
   chosenName,
   closed,
+  ListedAgent,
   listed,
   RegisteredAgent,
   wrapped,
@@ -28,7 +29,7 @@ export const agentOperations = {
     auth: ["reviewer", "auditor"],
     rate: "general",
     query: AgentListQuery,
-    answers: { 200: { description: "In the order of their ids.", schema: listed("agents", RegisteredAgent) } },
+    answers: { 200: { description: "In the order of their ids.", schema: listed("agents", ListedAgent) } },
   },
   getAgent: {
     method: "GET",

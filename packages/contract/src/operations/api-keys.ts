@@ -86,14 +86,15 @@ export const apiKeyOperations = {
     method: "POST",
     path: "/v1/api-keys/{key_id}/rotate",
     tag: "API keys",
-    summary: "Replace the calling key by a new one, in one step",
+    summary: "Replace a key by a new one, in one step",
     description:
-      "Only the key itself may rotate itself. Role, scope, environment, name, lifetime and bindings stay. The old key is revoked " +
-      "at once, and the new one inherits its rate window. Open invitations stay.",
+      "A key rotates itself, and an admin rotates any key. Role, scope, environment, name, lifetime and bindings stay. The old key is " +
+      "revoked at once. If the key rotated itself, the new one inherits its rate window and sees its actions, and open invitations stay. " +
+      "If an admin did it, the new key counts as made by the admin: it does not see the actions of the old one.",
     auth: "any",
     rate: "general",
     params,
     answers: { 200: { description: "The new key, in full.", schema: ApiKeyRotated } },
-    refuses: ["forbidden"],
+    refuses: ["forbidden", "state_conflict"],
   },
 } as const satisfies Record<string, Operation>;

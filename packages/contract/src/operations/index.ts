@@ -1,6 +1,9 @@
 /** All operations of the API, by the name of their use case. Source: spec §4. */
 
 import type { Static, TSchema } from "typebox";
+import { authzenOperations } from "./adapters/authzen.ts";
+import { channelOperations } from "./adapters/channels.ts";
+import { claudeCodeOperations } from "./adapters/claude-code.ts";
 import { agentOperations } from "./agents.ts";
 import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
@@ -8,14 +11,17 @@ import { escalationOperations } from "./escalations.ts";
 import { freezeOperations } from "./freezes.ts";
 import { grantOperations } from "./grants.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
+import { rolloutOperations } from "./membranes/rollouts.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
 import { operatingOperations } from "./operating.ts";
 import type { Operation } from "./operation.ts";
-import { organizationOperations } from "./organization.ts";
+import { exportOperations, organizationOperations } from "./organization.ts";
 import { passkeyOperations } from "./passkeys.ts";
 import { peopleOperations } from "./people.ts";
 import { policyOperations } from "./policies.ts";
+import { erasureOperations } from "./records/erasure.ts";
+import { logOperations } from "./records/log.ts";
 import { singleSignOnOperations } from "./single-sign-on.ts";
 import { tokenIssuerOperations } from "./token-issuers.ts";
 import { webhookOperations } from "./webhooks.ts";
@@ -28,20 +34,27 @@ export const operations = {
   ...onboardingOperations,
   ...apiKeyOperations,
   ...intentOperations,
+  ...claudeCodeOperations,
+  ...authzenOperations,
   ...contextOperations,
   ...tokenIssuerOperations,
   ...membraneOperations,
+  ...rolloutOperations,
   ...escalationOperations,
   ...overrideOperations,
   ...agentOperations,
   ...grantOperations,
   ...freezeOperations,
   ...webhookOperations,
+  ...channelOperations,
   ...policyOperations,
   ...peopleOperations,
   ...passkeyOperations,
   ...singleSignOnOperations,
   ...organizationOperations,
+  ...exportOperations,
+  ...logOperations,
+  ...erasureOperations,
 } as const satisfies Record<string, Operation>;
 
 /** The name of an operation, its use case and its SDK method; `operationId` in openapi.json. */

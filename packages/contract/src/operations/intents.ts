@@ -5,15 +5,14 @@ import {
   BatchAnswer,
   BatchSubmission,
   ClaimInput,
-  ClaudeCodeHookAnswer,
-  ClaudeCodeHookInput,
-  ClaudeCodeHookQuery,
   closed,
   Decision,
   DecisionQuery,
   givenId,
+  HoldLabel,
+  HoldLabelInput,
   IntentAnswer,
-  IntentListItem,
+  IntentList,
   IntentListQuery,
   IntentSubmission,
   listed,
@@ -22,6 +21,8 @@ import {
   ObservationInput,
   Override,
   OverrideInput,
+  Receipt,
+  ReceiptQuery,
   SubmitAnswer,
   SubmitQuery,
   wrapped,
@@ -86,7 +87,7 @@ export const intentOperations = {
     auth: "any",
     rate: "general",
     query: IntentListQuery,
-    answers: { 200: { description: "Newest first.", schema: listed("intents", IntentListItem) } },
+    answers: { 200: { description: "Newest first.", schema: IntentList } },
     refuses: ["forbidden"],
   },
   getIntent: {
@@ -124,6 +125,22 @@ export const intentOperations = {
     query: listQuery({}),
     answers: { 200: { description: "The audit records in order.", schema: listed("audit", AuditRecord) } },
   },
+  getIntentReceipt: {
+    method: "GET",
+    path: "/v1/intents/{intent_id}/receipt",
+    tag: "Log",
+    summary: "Read a receipt that others can verify offline",
+    description:
+      "The decision's entry and what happened to it, each with its inclusion proof, and the newest signed checkpoint of the log. The answer is canonical " +
+      "JSON: keep its bytes unchanged. Deliveries are not in it. It has up to 1,000 entries and about 4 MiB. The service waits up to 3 s for a checkpoint that covers " +
+      "the newest entry. See docs/how-to/receipts.md.",
+    auth: ["operator", "auditor"],
+    rate: "general",
+    params,
+    query: ReceiptQuery,
+    answers: { 200: { description: "The receipt.", schema: Receipt, text: true } },
+    refuses: ["receipt_not_ready"],
+  },
   claimIntent: {
     method: "POST",
     path: "/v1/intents/{intent_id}/claim",
@@ -131,7 +148,8 @@ export const intentOperations = {
     summary: "Claim an approved action before carrying it out",
     description:
       "The first claim wins. The same key may repeat the claim with the same nonce. The service refuses every other claim with `already_claimed`, " +
-      "whatever its Idempotency-Key. The service decides the action again under the current rules, stored facts and time. It refuses " +
+      "whatever its Idempotency-Key. An action in several steps passes its claim on: with `next_nonce` the service replaces the nonce, and " +
+      "only one request can do so for each nonce. The service decides the action again under the current rules, stored facts and time. It refuses " +
       "the claim if a rule blocks the action now, or if the approval expired, was revoked, or went to an equal action (`handed_on`). Only the submitting key, its rotations, and operators may claim the action. An action may be " +
       "claimed whether or not its submission said `claim`.",
     auth: "any",
@@ -159,6 +177,22 @@ export const intentOperations = {
     answers: { 201: { description: "The observation.", schema: wrapped("observation", Observation) } },
     refuses: ["overloaded"],
   },
+  labelHold: {
+    method: "PUT",
+    path: "/v1/intents/{intent_id}/label",
+    tag: "Membranes",
+    summary: "Say whether it was right to hold an action in shadow",
+    description:
+      "For actions in shadow that would have been blocked or escalated. A later label replaces an earlier one. From labels of the sample, " +
+      "GET /v1/membranes/{membrane_id}/readiness tells how many holds are wrong at most.",
+    auth: ["reviewer"],
+    rate: "general",
+    params,
+    body: HoldLabelInput,
+    body_bytes_max: limits.small_body_bytes_max,
+    answers: { 200: { description: "The label.", schema: wrapped("label", HoldLabel) } },
+    refuses: ["not_found", "state_conflict"],
+  },
   overrideBlock: {
     method: "POST",
     path: "/v1/intents/{intent_id}/override",
@@ -181,31 +215,6 @@ export const intentOperations = {
       202: { description: "A second, different person must approve, too.", schema: wrapped("override", Override) },
     },
     refuses: ["self_review", "override_not_allowed", "state_conflict", "frozen"],
-  },
-  /** See docs/how-to/claude-code.md. */
-  answerClaudeCodeHook: {
-    method: "POST",
-    path: "/v1/hooks/claude-code",
-    tag: "Intents",
-    summary: "Answer a hook of Claude Code",
-    description:
-      "PreToolUse submits the tool call as an intent, waits for people if it is held, and claims it. PostToolUse and " +
-      "PostToolUseFailure report its outcome. `tool_use_id` is the Idempotency-Key, so a repeated request continues the same " +
-      "review. A fault of the decision is answered as a denial, because Claude Code runs a tool whose hook answers another status.",
-    auth: ["operator", "host", "agent"],
-    rate: "intents",
-    agent_token: true,
-    query: ClaudeCodeHookQuery,
-    body: ClaudeCodeHookInput,
-    body_bytes_max: limits.body_bytes_max,
-    answers: {
-      200: { description: "The final answer.", schema: ClaudeCodeHookAnswer },
-      202: {
-        description: "The call still waits for people, and is denied. Send the request again.",
-        schema: ClaudeCodeHookAnswer,
-      },
-    },
-    refuses: ["not_found", "idempotency_conflict"],
   },
 } as const satisfies Record<string, Operation>;
 

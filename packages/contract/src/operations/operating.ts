@@ -33,7 +33,11 @@ export const operatingOperations = {
     auth: "none",
     rate: null,
     answers: {
-      200: { description: "Metrics in the Prometheus text format.", schema: Type.String(), media_type: "text/plain" },
+      200: {
+        description: "Metrics in the Prometheus text format.",
+        schema: Type.String(),
+        media_types: ["text/plain"],
+      },
     },
     refuses: ["forbidden"],
   },

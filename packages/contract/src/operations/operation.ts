@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "typebox";
 import type { ErrorCode } from "../error-codes.ts";
 import type { RateCategory } from "../limits.ts";
+import type { Tag } from "../openapi/tags.ts";
 import type { Auth } from "../roles.ts";
 
 export interface Answer {
@@ -8,11 +9,13 @@ export interface Answer {
   /** Null: no body. */
   readonly schema: TSchema | null;
   /** Absent: application/json. */
-  readonly media_type?: "text/plain";
+  readonly media_types?: readonly string[];
   /** The content of each line for callers that accept application/x-ndjson. Absent: no lines. */
   readonly line?: TSchema;
+  /** True: also text/plain, if the query asks for it. */
+  readonly text?: true;
   /** Besides those of every answer. */
-  readonly headers?: readonly ("Location" | "ETag" | "Set-Cookie")[];
+  readonly headers?: readonly ("Location" | "ETag" | "Set-Cookie" | "Content-Disposition" | "X-Export-As-Of-Seq")[];
 }
 
 /**
@@ -24,7 +27,7 @@ export interface Answer {
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
   readonly auth: Auth;
@@ -34,13 +37,23 @@ export interface Operation {
   readonly idempotent?: true;
   /** True: accepts an Agent-Token header. */
   readonly agent_token?: true;
+  /** True: accepts the API key also as `Authorization: Bearer`. A 401 then has WWW-Authenticate. */
+  readonly bearer?: true;
+  /** AuthZEN: the answer has the X-Request-ID of the request, and a body of another type is 400. */
+  readonly standard?: "authzen";
   /** True: answers If-None-Match with 304, which the rate limit does not count. */
   readonly conditional?: true;
+  /** True: takes a form (application/x-www-form-urlencoded) as it was sent, because its signature covers the bytes. */
+  readonly form?: true;
   readonly params?: TObject;
+  /** True: the last parameter of the path is the rest of it, with slashes. */
+  readonly rest?: true;
   readonly query?: TObject;
   readonly body?: TSchema;
   /** True: a missing body counts as `{}`. */
   readonly body_optional?: true;
+  /** True: also for a session without the second factor that its organization requires. */
+  readonly without_second_factor?: true;
   /** Present if and only if `body` is. */
   readonly body_bytes_max?: number;
   /** Absent: `json_values_max`. */
@@ -65,16 +78,16 @@ export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   if (operation.auth !== "none") {
     // `forbidden`: the role, the networks of a bound key, or a write from a foreign page.
     for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key", "forbidden"] as const) codes.add(code);
+    if (operation.without_second_factor === undefined) codes.add("second_factor_required");
   }
   if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request").add("unavailable");
   if (operation.params !== undefined && operation.method !== "PUT") codes.add("not_found");
   if (operation.body !== undefined || refusesBody(operation)) {
-    for (const code of ["invalid_json", "invalid_request", "payload_too_large", "unsupported_media_type"] as const) {
-      codes.add(code);
-    }
+    for (const code of ["invalid_json", "invalid_request", "payload_too_large"] as const) codes.add(code);
+    if (operation.standard !== "authzen") codes.add("unsupported_media_type");
     codes.add("overloaded");
   }
-  if (operation.idempotent) codes.add("idempotency_conflict");
+  if (operation.idempotent) codes.add("idempotency_conflict").add("erased");
   return codes;
 }
 

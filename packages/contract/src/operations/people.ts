@@ -212,6 +212,7 @@ export const peopleOperations = {
     summary: "Begin to set up TOTP",
     description: `Replaces an unconfirmed seed. The second factor is required after it is confirmed. ${fresh}`,
     auth: "session",
+    without_second_factor: true,
     body: PasswordProof,
     body_optional: true,
     answers: { 200: { description: "The seed, shown once.", schema: TotpEnrolment } },
@@ -223,6 +224,7 @@ export const peopleOperations = {
     summary: "Enable TOTP with a first code",
     description: "Ends every other session. This session continues with a new cookie.",
     auth: "session",
+    without_second_factor: true,
     rate: "general",
     body: MfaInput,
     answers: {

@@ -5,12 +5,16 @@ import {
   Backtest,
   BacktestInput,
   BacktestLine,
+  BacktestQuery,
   Counter,
   CounterAdjustment,
   CounterAdjustmentInput,
   CounterQuery,
   closed,
+  FiredRules,
   givenId,
+  KeptBacktest,
+  ListedBacktest,
   listed,
   listQuery,
   Pack,
@@ -19,6 +23,8 @@ import {
   PolicyCheck,
   PolicyInput,
   PolicyListQuery,
+  PolicyReadiness,
+  PolicyReadinessQuery,
   PolicySaved,
   PolicyVersion,
   wrapped,
@@ -98,6 +104,29 @@ export const policyOperations = {
     body_bytes_max,
     answers: { 200: { description: "The policy, and warnings about it.", schema: PolicyActivated } },
     refuses: ["policy_invalid", "state_conflict"],
+  },
+  getPolicyReadiness: {
+    ...common,
+    method: "GET",
+    path: "/v1/policies/{policy_id}/readiness",
+    summary: "Read whether a version of a policy is ready to be activated",
+    description:
+      `Rests on the newest kept backtest of the last ${limits.policy_readiness_hours} hours that tried this version and nothing else on ` +
+      `the traffic of at least ${limits.policy_readiness_days} days: POST /v1/learning/backtest with \`keep\`, without \`membrane_id\`, ` +
+      "`agent_id` and `limit`. Activation answers and audits the same reasons.",
+    auth: ["reviewer", "auditor"],
+    params,
+    query: PolicyReadinessQuery,
+    answers: { 200: { description: "The evidence.", schema: wrapped("readiness", PolicyReadiness) } },
+  },
+  getFiredRules: {
+    ...common,
+    method: "GET",
+    path: "/v1/policies/fired",
+    summary: "Count how often each rule fired in the last 7 days",
+    description: "Policies and rules of packs, in all membranes and modes.",
+    auth: ["reviewer", "auditor"],
+    answers: { 200: { description: "The counts.", schema: wrapped("fired", FiredRules) } },
   },
   retirePolicy: {
     ...common,
@@ -193,7 +222,7 @@ export const policyOperations = {
     summary: "Decide recorded intents again with a candidate policy set",
     description:
       "The service decides each intent with its recorded facts, time and settings, and with the candidate's changes. " +
-      "Without a candidate every recorded verdict must be reproduced. Nothing is stored. A key sees only what it may " +
+      "Without a candidate every recorded verdict must be reproduced. Nothing is stored, except with `keep`. A key sees only what it may " +
       'read. With `Accept: application/x-ndjson` the answer has lines: `{"progress": …}` during the run, ' +
       'then `{"backtest": …}` or `{"error": …}`. Closing the connection cancels the backtest.',
     auth: "any",
@@ -204,5 +233,23 @@ export const policyOperations = {
       200: { description: "The changes.", schema: wrapped("backtest", Backtest), line: BacktestLine },
     },
     refuses: ["forbidden", "policy_invalid", "not_found", "overloaded"],
+  },
+  listBacktests: {
+    ...common,
+    method: "GET",
+    path: "/v1/backtests",
+    summary: "List the kept backtests",
+    auth: ["reviewer", "auditor"],
+    query: BacktestQuery,
+    answers: { 200: { description: "Newest first.", schema: listed("backtests", ListedBacktest) } },
+  },
+  getBacktest: {
+    ...common,
+    method: "GET",
+    path: "/v1/backtests/{backtest_id}",
+    summary: "Read a kept backtest",
+    auth: ["reviewer", "auditor"],
+    params: closed({ backtest_id: givenId("prefix bkt_") }),
+    answers: { 200: { description: "The backtest.", schema: wrapped("backtest", KeptBacktest) } },
   },
 } as const satisfies Record<string, Operation>;

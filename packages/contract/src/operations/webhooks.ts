@@ -1,13 +1,19 @@
+import Type from "typebox";
 import { limits } from "../limits.ts";
 import {
   closed,
+  DeliveriesQuery,
   Delivery,
   FailedDeliveriesQuery,
   givenId,
   listed,
   listQuery,
+  ReplayInput,
+  SecretRotation,
   Webhook,
   WebhookChange,
+  WebhookHealth,
+  WebhookHealthQuery,
   WebhookInput,
   wrapped,
 } from "../resources/index.ts";
@@ -68,12 +74,88 @@ export const webhookOperations = {
     path: "/v1/escalations/webhooks/{webhook_id}/rotate-secret",
     summary: "Give a webhook a new signing secret",
     description:
-      "Only this answer shows the secret. It signs every later attempt, also of older deliveries. There is no " +
-      "overlap. If the receiver refuses an attempt because it does not know the secret yet, the service retries after 5 and after 25 more seconds. " +
-      "Then the delivery is failed. For a change without a gap, register a second webhook and delete the first.",
+      "Only this answer shows the new secret. Without `overlap_seconds` it signs every later attempt, also of older deliveries. With it, " +
+      "X-Service-Signature is of the old secret until the overlap ends, and of the new one afterwards. Until then webhook-signature has " +
+      "the signatures of both. During an overlap only a rotation without `overlap_seconds` is possible. It ends the overlap and makes " +
+      "both secrets void.",
     auth: ["admin"],
     params,
+    body: SecretRotation,
+    body_optional: true,
+    body_bytes_max,
     answers: { 200: { description: "The webhook with its new secret.", schema: wrapped("webhook", Webhook) } },
+    refuses: ["state_conflict"],
+  },
+  resumeWebhook: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/{webhook_id}/resume",
+    summary: "Resume a paused webhook",
+    description:
+      "Deliveries that were kept while it was paused stay failed until somebody sends them again. A webhook that is not paused stays " +
+      "as it is.",
+    auth: ["operator"],
+    params,
+    answers: { 200: { description: "The webhook.", schema: wrapped("webhook", Webhook) } },
+  },
+  testWebhook: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/{webhook_id}/test",
+    summary: "Send a test event to a webhook",
+    description:
+      "Sends an event of the type `webhook.test`, signed like every other, also to a webhook that did not subscribe to it. Then list " +
+      "the delivery by its id until it is not pending.",
+    auth: ["operator"],
+    params,
+    answers: { 202: { description: "The delivery.", schema: wrapped("delivery", Delivery) } },
+    refuses: ["state_conflict"],
+  },
+  listWebhookHealth: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/webhooks/health",
+    summary: "Read how well each webhook works",
+    auth: "any",
+    query: WebhookHealthQuery,
+    answers: {
+      200: {
+        description: "Each webhook of the organization, newest first.",
+        schema: wrapped("health", Type.Array(WebhookHealth)),
+      },
+    },
+  },
+  listDeliveries: {
+    ...common,
+    method: "GET",
+    path: "/v1/escalations/webhooks/deliveries",
+    summary: "List deliveries",
+    description:
+      "Delivered and cancelled deliveries are deleted after the time that the operator set, by default 30 days.",
+    auth: ["operator"],
+    query: DeliveriesQuery,
+    answers: { 200: { description: "Newest first.", schema: listed("deliveries", Delivery) } },
+  },
+  replayDeliveries: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/webhooks/{webhook_id}/replay",
+    summary: "Send the events of a time range again, one page at a time",
+    description: `Each event is a new delivery, like a manual retry. \`failed\` sends events that failed and that no retry delivered.
+\`all\` also sends events that were delivered. Events with a pending retry and test events are skipped. If you follow \`next_cursor\`
+until it is null, each event of the range is sent once.`,
+    auth: ["operator"],
+    params,
+    query: listQuery({}),
+    body: ReplayInput,
+    body_bytes_max,
+    answers: {
+      202: {
+        description: "The new deliveries, possibly none, and the next cursor.",
+        schema: listed("deliveries", Delivery),
+      },
+    },
+    refuses: ["state_conflict"],
   },
   deleteWebhook: {
     ...common,

@@ -50,6 +50,37 @@ export const RegisteredAgent = Type.Object(
 );
 export type RegisteredAgent = Static<typeof RegisteredAgent>;
 
+/** A row of GET /v1/agents. */
+export const ListedAgent = Type.Object(
+  {
+    ...RegisteredAgent.properties,
+    days: Type.Array(Type.Object({ decisions: count(), held: count() }), {
+      minItems: 7,
+      maxItems: 7,
+      description:
+        "the last seven days (UTC) with today, oldest first, without test mode. `held`: blocked or escalated",
+    }),
+    open_reviews: Type.Integer({ minimum: 0, description: "reviews in live mode that wait for people" }),
+    budget: nullable(
+      Type.Object(
+        {
+          counter: text(limits.label_chars_max, { description: "the name in policies: count.<name>" }),
+          field: oneOf(["sum", "n"], { description: "what the limit is compared with" }),
+          limit: Type.Number(),
+          left: Type.Number({ minimum: 0 }),
+        },
+        { description: "the live budget of any membrane of which the smallest share is left; null: none" },
+      ),
+    ),
+    uncovered_tools: Type.Integer({
+      minimum: 0,
+      description: `tools that no rule in force names, among the newest ${limits.agent_tools_read_max} actions of these days`,
+    }),
+  },
+  { title: "ListedAgent" },
+);
+export type ListedAgent = Static<typeof ListedAgent>;
+
 export const AgentListQuery = listQuery({
   prefix: Type.Optional(
     Type.String({

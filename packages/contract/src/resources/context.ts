@@ -19,7 +19,7 @@ const typeSchemas: Record<FactType, object> = {
   integer: { type: "integer" },
   boolean: { type: "boolean" },
   object: { type: "object" },
-  array: { type: "array" },
+  array: { type: "array", items: {} },
 };
 
 function constrained(field: FactField): object[] {

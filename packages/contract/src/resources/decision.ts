@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { assuranceNames, untrusted_source, untrusted_token } from "../facts/assurance.ts";
 import { limits } from "../limits.ts";
 import { pullFailures } from "../pull-failures.ts";
+import { Erased } from "./records/erased.ts";
 import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
 
 /** The result of the rules for an intent. Source: spec §1. */
@@ -154,6 +155,7 @@ export const Decision = Type.Object(
     ),
     timestamp: timestamp(),
     execution: Type.Optional(Execution),
+    erased: Type.Optional(Erased),
   },
   { title: "Decision" },
 );

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { eventTypeNames } from "../event-types.ts";
+import { eventTypeNames, test_event_type } from "../event-types.ts";
 import { limits } from "../limits.ts";
 import { EscalationStatus } from "./decision.ts";
 import { anyObject, id, nullable, oneOf, text } from "./shapes.ts";
@@ -11,7 +11,7 @@ export const EventBody = Type.Object(
     decision_id: nullable(id("decision")),
     escalation_id: nullable(id("escalation")),
     escalation_status: nullable(EscalationStatus),
-    event_type: oneOf(eventTypeNames),
+    event_type: oneOf([...eventTypeNames, test_event_type]),
     intent_id: nullable(id("intent")),
     observation_id: nullable(id("observation")),
     organization_id: id("organization"),

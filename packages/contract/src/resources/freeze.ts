@@ -86,6 +86,21 @@ export const OrganizationSettings = Type.Object(
     unfreeze_needs_second_person: Type.Boolean({
       description: "true: a second, different person must confirm each unfreezing",
     }),
+    go_live_needs_ready: Type.Boolean({ description: "true: a membrane that is not ready cannot go live" }),
+    go_live_needs_name: Type.Boolean({ description: "true: go-live must send the membrane's name" }),
+    go_live_needs_second_person: Type.Boolean({
+      description:
+        "true: a second, different person must confirm go-live and return-to-shadow, and that this setting is switched off",
+    }),
+    go_live_alone_requested_by: nullable(
+      text(limits.label_chars_max, {
+        description:
+          "the person who asked to switch go_live_needs_second_person off; a second, different person must, too",
+      }),
+    ),
+    second_factor_required: Type.Boolean({
+      description: "true: a session without a second factor can only set one up",
+    }),
     reviewer_figures: ReviewerFigures,
   },
   { title: "OrganizationSettings" },
@@ -95,6 +110,10 @@ export type OrganizationSettings = Static<typeof OrganizationSettings>;
 export const OrganizationChange = Type.Object(
   {
     unfreeze_needs_second_person: Type.Optional(Type.Boolean()),
+    go_live_needs_ready: Type.Optional(Type.Boolean()),
+    go_live_needs_name: Type.Optional(Type.Boolean()),
+    go_live_needs_second_person: Type.Optional(Type.Boolean()),
+    second_factor_required: Type.Optional(Type.Boolean()),
     reviewer_figures: Type.Optional(ReviewerFigures),
   },
   { title: "OrganizationChange", additionalProperties: false, minProperties: 1 },

@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import { ContextDocument } from "./context.ts";
 import { Decision, Execution, Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
+import { Erased } from "./records/erased.ts";
 import {
   Actor,
   anyObject,
@@ -13,6 +14,7 @@ import {
   closed,
   givenId,
   id,
+  listed,
   listQuery,
   nullable,
   oneOf,
@@ -154,6 +156,7 @@ export const IntentRecord = Type.Object(
     }),
     submitted_by: Actor,
     submitted_at: timestamp(),
+    erased: Type.Optional(Erased),
   },
   { title: "IntentRecord" },
 );
@@ -214,20 +217,61 @@ export const IntentListItem = Type.Object(
     outcome: Decision.properties.outcome,
     status: Decision.properties.status,
     risk_score: Type.Number(),
+    amount_usd: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        description:
+          "the amount at stake: the agent's own figure (`estimated_impact.financial_exposure_usd`), or a larger parameter with a name " +
+          "that ends in `_usd`. Values that the caller may not see do not count. Absent: neither",
+      }),
+    ),
     execution: Type.Optional(Execution),
+    reason: nullable(
+      Type.Object(
+        {
+          policy_id: nullable(text(limits.label_chars_max)),
+          policy: text(limits.label_chars_max),
+          message: text(limits.comment_chars_max),
+        },
+        { description: "the first rule that stopped or changed the action; null: no rule did" },
+      ),
+    ),
+    afterwards: Type.Array(oneOf(["overridden", "withdrawn", "contradicted"]), {
+      description:
+        "overridden: people approved the blocked action; withdrawn: the review was cancelled, or its approval revoked; contradicted: " +
+        "the action was reported as executed although it was not allowed",
+    }),
   },
   { title: "IntentListItem" },
 );
 export type IntentListItem = Static<typeof IntentListItem>;
 
+export const IntentList = Type.Object({
+  ...listed("intents", IntentListItem).properties,
+  searched_to: Type.Optional(
+    timestamp(
+      "The search stopped here, because it had read as many decisions as one request may. No row is missing after this time. " +
+        "`next_cursor` continues. Absent: the page is full, or the search is complete.",
+    ),
+  ),
+});
+export type IntentList = Static<typeof IntentList>;
+
+const searched = (max: number, what: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: max, description: `${what}; a search, see \`searched_to\`` }));
+
 /** `from` is included, `to` is not. */
 export const IntentListQuery = listQuery({
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
-  session_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: limits.label_chars_max,
-      description: `the run as agent.session_id names it; needs \`from\`, and at most ${limits.session_window_days_max} days up to \`to\``,
+  session_id: searched(limits.label_chars_max, "the run as agent.session_id names it"),
+  on_behalf_of: searched(256, "agent.on_behalf_of"),
+  rule: searched(limits.label_chars_max, "the name of a rule that stopped or changed the action"),
+  tool: searched(limits.verb_chars_max, "action.verb"),
+  target: searched(limits.target_identifier_chars_max, "action.target.identifier"),
+  text: searched(200, "a part of payload.summary, in any case of its letters"),
+  outcome: Type.Optional(
+    oneOf(["waiting", "overridden", "executed", "failed", "withdrawn", "contradicted"], {
+      description: "waiting: for a review; executed and failed: as reported; others: see `afterwards`",
     }),
   ),
   verdict: Type.Optional(Verdict),
@@ -286,6 +330,13 @@ export const ClaimInput = closed(
       maxLength: limits.claim_nonce_chars_max,
       description: "random, chosen by each process for each action; the process sends it again to repeat its claim",
     }),
+    next_nonce: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.claim_nonce_chars_max,
+        description: "random; replaces `nonce`, so that only the process that knows it may go on with the action",
+      }),
+    ),
   },
   { title: "ClaimInput" },
 );

@@ -67,6 +67,62 @@ export const MissingFacts = Type.Object(
 );
 export type MissingFacts = Static<typeof MissingFacts>;
 
+const OverviewRule = Type.Object({
+  policy_id: nullable(text(limits.label_chars_max)),
+  policy: text(limits.label_chars_max),
+  effect: oneOf(["block", "escalate", "approve_modified"]),
+  count: count(),
+  missing_facts: Type.Integer({
+    minimum: 0,
+    description: "in how many of them the most frequent missing fact of the rule was missing; there may be more",
+  }),
+});
+
+const PeriodBefore = Type.Object(
+  {
+    from: timestamp("included"),
+    to: timestamp("not included; where the window begins"),
+    complete: Type.Boolean({ description: "as of the window" }),
+    decisions: count(),
+    verdicts: Type.Object({ approve: count(), approve_modified: count(), escalate: count(), block: count() }),
+    policies: Type.Array(OverviewRule, { description: "the rules of `policies` that acted in this period" }),
+  },
+  { title: "PeriodBefore", description: "the same counts of the period of the same length before the window" },
+);
+
+const answerTimes = {
+  reviews: count(),
+  median_seconds: Type.Number({ minimum: 0, description: "from the submission to the final ruling" }),
+  p90_seconds: Type.Number({ minimum: 0 }),
+};
+
+const ReviewPeople = Type.Object(
+  {
+    asked: Type.Array(
+      Type.Object({
+        reviewer: nullable(
+          text(limits.label_chars_max, {
+            description: "as the filter `reviewer` of escalations takes it, such as role:operator; null: any reviewer",
+          }),
+        ),
+        reviews: count(),
+      }),
+      { description: "who may decide the newest open reviews in live mode, the most reviews first; up to 10" },
+    ),
+    answers: nullable(
+      Type.Object({ ...answerTimes, at_least: Type.Boolean({ description: "true: more reviews than were counted" }) }),
+    ),
+    membranes: Type.Array(Type.Object({ membrane_id: text(64), name: text(limits.name_chars_max), ...answerTimes }), {
+      description: "the same for each membrane, the most reviews first; up to 10",
+    }),
+  },
+  {
+    title: "ReviewPeople",
+    description:
+      "the people behind the reviews. `answers`: of reviews that were opened in the window and decided; null: none",
+  },
+);
+
 export const Overview = Type.Object(
   {
     from: timestamp("included; a whole hour"),
@@ -94,17 +150,11 @@ export const Overview = Type.Object(
     risk: Type.Array(count(), {
       description: "decisions by risk score, in ten steps of 0.1; the last step includes 1",
     }),
-    policies: Type.Array(
-      Type.Object({
-        policy_id: nullable(text(limits.label_chars_max)),
-        policy: text(limits.label_chars_max),
-        effect: oneOf(["block", "escalate", "approve_modified"]),
-        count: count(),
-      }),
-      {
-        description: "the policies that stopped or changed the most decisions, in descending order",
-      },
-    ),
+    policies: Type.Array(OverviewRule, {
+      description: "the policies that stopped or changed the most decisions, in descending order",
+    }),
+    before: PeriodBefore,
+    people: ReviewPeople,
     missing_facts: MissingFacts,
     agents: Type.Array(
       Type.Object({
@@ -135,6 +185,10 @@ export const Overview = Type.Object(
     ),
     queue: Type.Object({
       pending: count(),
+      due_soon: Type.Integer({
+        minimum: 0,
+        description: `those that end within ${limits.attention_due_minutes} minutes`,
+      }),
       oldest_at: nullable(timestamp()),
       next_expires_at: nullable(timestamp()),
     }),

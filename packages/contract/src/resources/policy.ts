@@ -1,5 +1,8 @@
 import Type, { type Static } from "typebox";
+import { assuranceNames } from "../facts/assurance.ts";
 import { limits } from "../limits.ts";
+import { NotReady } from "./membranes/membrane-readiness.ts";
+import { Overview } from "./overview.ts";
 import { anyObject, closed, factsFrom, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 export const PolicyInput = closed(
@@ -104,6 +107,10 @@ export const PolicyActivated = Type.Object(
         "the policy needs more people than there are, waits for an inactive policy or in a circle, or the " +
         "policies that match one action can exhaust the budget of a decision together (names the most expensive). Warnings do not prevent activation",
     }),
+    not_ready: Type.Array(NotReady, {
+      description:
+        "why GET /v1/policies/{policy_id}/readiness is `not_yet`. It does not prevent activation. Empty in shadow",
+    }),
   },
   { title: "PolicyActivated" },
 );
@@ -112,6 +119,19 @@ export type PolicyActivated = Static<typeof PolicyActivated>;
 export const PolicyListQuery = listQuery({
   status: Type.Optional(oneOf(["draft", "shadow", "live", "retired"])),
 });
+
+export const FiredRules = Type.Object(
+  {
+    from: timestamp("included; a whole hour"),
+    to: timestamp("not included; a whole hour, which may not be over"),
+    complete: Type.Boolean({ description: "false: the service still counts earlier decisions" }),
+    rules: Type.Array(Overview.properties.policies.items, {
+      description: "rules that stopped or changed an action, by effect, most often first; the others did not",
+    }),
+  },
+  { title: "FiredRules" },
+);
+export type FiredRules = Static<typeof FiredRules>;
 
 /** A pack is a starting point for counsel, not legal advice. */
 export const Pack = Type.Object(
@@ -123,6 +143,9 @@ export const Pack = Type.Object(
     facts_from: factsFrom(
       "the assurance that the rules' facts need, by category or by fact. This is advice; facts_from of the membrane decides",
     ),
+    facts: Type.Array(Type.Object({ path: text(200), assurance: oneOf(assuranceNames) }), {
+      description: "the facts that the rules may read, by path, with the assurance that they need",
+    }),
     rules: Type.Array(
       Type.Object({
         name: text(limits.name_chars_max),

@@ -14,6 +14,16 @@ export const Usage = Type.Object(
     batch_size: nullable(
       Type.Integer({ minimum: 0, description: "intents in the submission that reached the limit; null: not reached" }),
     ),
+    months: Type.Array(
+      Type.Object({
+        month: text(7, { description: "YYYY-MM, in UTC" }),
+        used_actions: Type.Integer({ minimum: 0 }),
+      }),
+      {
+        description:
+          "the newest 12 months, oldest first, from the first one with a live decision; the last is this month",
+      },
+    ),
   },
   { title: "Usage" },
 );

@@ -94,7 +94,11 @@ export class SettingsHistory {
         const membrane = data["membrane"] as Membrane;
         membranes.set(membrane.membrane_id, membrane);
       } else if (type === "membrane_changed") {
-        const { membrane_id, ...change } = data as Partial<Membrane> & { membrane_id: string };
+        const {
+          membrane_id,
+          state: _,
+          ...change
+        } = data as Partial<Membrane> & { membrane_id: string; state?: unknown };
         const before = membranes.get(membrane_id);
         if (before !== undefined) membranes.set(membrane_id, { ...before, ...change });
       } else if (type === "policy_activated") {

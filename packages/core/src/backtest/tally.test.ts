@@ -36,6 +36,7 @@ const replayed = (n: number, recorded: Verdict, to: Verdict, more: Partial<Repla
   recorded,
   decision: decision(to, to === "approve" ? [] : [reason("p", to, ["facts.a.b"])]),
   ruled: null,
+  amount_usd: () => undefined,
   ...more,
 });
 
@@ -110,10 +111,54 @@ describe("the tally", () => {
     tally.add(replayed(3, "escalate", "escalate", { mode: "shadow" }));
     const { per_policy, escalations_per_day } = tally.figures(day_us / 2);
     expect(per_policy).toEqual([
-      { policy: "p", fired: 3, decisive: 3 },
-      { policy: "q", fired: 1, decisive: 0 },
+      { policy: "p", fired: 3, decisive: 3, unknown: 2 },
+      { policy: "q", fired: 1, decisive: 0, unknown: 0 },
     ]);
     expect(escalations_per_day).toEqual({ recorded: 2, candidate: 2 });
+  });
+
+  test("every flip is in one group, also those to an approval, which the recorded verdict explains", async () => {
+    const tally = new Tally(true);
+    const to = (verdict: Exclude<Verdict, "approve">, ...policies: string[]) =>
+      decision(
+        verdict,
+        policies.map((policy) => reason(policy, verdict)),
+      );
+    for (let n = 1; n <= limits.backtest_flips_max + 1; n += 1)
+      tally.add(replayed(n, "approve", "block", { decision: to("block", "q", "p"), amount_usd: () => 0.1 }));
+    tally.add(replayed(5_000, "block", "approve", { amount_usd: () => 70 }));
+    await tally.explain(async (ids) => new Map(ids.map((each) => [each, ["old"]])));
+    expect(tally.figures(day_us).flip_groups).toEqual([
+      {
+        ...{
+          policies: ["p", "q"],
+          from: "approve",
+          to: "block",
+          count: limits.backtest_flips_max + 1,
+          amount_usd: 100.1,
+        },
+        examples: [1_001, 1_000, 999, 998, 997].map(id),
+      },
+      { policies: ["old"], from: "block", to: "approve", count: 1, amount_usd: 70, examples: [id(5_000)] },
+    ]);
+  });
+
+  test("more groups than are listed become one without policies, so that no flip is lost", () => {
+    const tally = new Tally(true);
+    for (let n = 1; n <= 3 * limits.backtest_flip_groups_max; n += 1)
+      tally.add(replayed(n, "approve", "block", { decision: decision("block", [reason(`p${n}`, "block")]) }));
+    const { flip_groups, flips_total } = tally.figures(day_us);
+    expect(flip_groups.length).toBeLessThanOrEqual(limits.backtest_flip_groups_max);
+    expect(flip_groups.reduce((sum, { count }) => sum + count, 0)).toBe(flips_total);
+    expect(flip_groups[0]).toMatchObject({ policies: [], from: "approve", to: "block" });
+  });
+
+  test("an unknown fact names the policies that asked for it, most often first", () => {
+    const tally = new Tally(true);
+    const asking = (policy: string) => decision("block", [reason(policy, "block", ["facts.a.b"])]);
+    for (const [n, policy] of ["q", "p", "q"].entries())
+      tally.add(replayed(n, "block", "block", { decision: asking(policy) }));
+    expect(tally.figures(day_us).unknown_facts).toEqual([{ path: "facts.a.b", count: 3, policies: ["q", "p"] }]);
   });
 
   test("several tallies joined are equal to one, for any split", () => {
@@ -121,8 +166,11 @@ describe("the tally", () => {
     const parts = [new Tally(true), new Tally(true)];
     const verdicts: Verdict[] = ["approve", "approve_modified", "escalate", "block"];
     for (let n = 3 * limits.backtest_flips_max; n > 0; n -= 1) {
-      const ruled = n % 3 === 0 ? "approve" : null;
-      const each = replayed(n, verdicts[n % 4] as Verdict, verdicts[(n >> 2) % 4] as Verdict, { ruled });
+      const ruled = n % 3 === 0 ? ("approve" as const) : null;
+      const to = verdicts[(n >> 2) % 4] as Verdict;
+      const by = decision(to, to === "approve" ? [] : [reason(`p${n % 7}`, to, [`facts.a.b${n % 3}`])]);
+      const more = { ruled, decision: by, amount_usd: () => n / 10, at_us: n * day_us };
+      const each = replayed(n, verdicts[n % 4] as Verdict, to, more);
       one.add(each);
       parts[(n >> 5) % 2]?.add(each);
     }

@@ -7,7 +7,9 @@ import {
   type Verdict,
 } from "@countersign/contract";
 import { strictness } from "../deciding/decision.ts";
+import { shareInterval } from "../readiness/intervals.ts";
 import { formatTimestampUs, us_per_day } from "../time.ts";
+import { type Flip, FlipGroups, type GroupedFlips } from "./flip-groups.ts";
 import type { ReplayedDecision } from "./replay.ts";
 
 export interface Replayed {
@@ -20,9 +22,17 @@ export interface Replayed {
   readonly decision: ReplayedDecision;
   /** The ruling of a reviewer or of the overriding person. */
   readonly ruled: Outcome | null;
+  /** Called for flips only. Undefined: no figure. */
+  readonly amount_usd: () => number | undefined;
 }
 
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
+
+type VerdictCounts = Record<Verdict, number>;
+
+type PolicyCounts = Omit<Backtest["per_policy"][number], "policy">;
+
+const noVerdicts = (): VerdictCounts => ({ approve: 0, approve_modified: 0, escalate: 0, block: 0 });
 
 const separator = "\0";
 
@@ -31,17 +41,21 @@ const paths_max = 10_000;
 
 /** Plain data that may cross threads. */
 export interface TallyCounts {
+  readonly days: ReadonlySet<number>;
+  readonly flip_groups: ReadonlyMap<string, GroupedFlips>;
+  /** Key: path, and a policy that asked for it. */
+  readonly asked: ReadonlyMap<string, number>;
   readonly evaluated: number;
   readonly met: number;
   readonly not_met: number;
   readonly flips_total: number;
   readonly rulings: number;
   readonly agreed: number;
-  readonly escalations: { readonly recorded: number; readonly candidate: number };
+  readonly verdicts: Readonly<Record<"recorded" | "candidate", VerdictCounts>>;
   readonly transitions: ReadonlyMap<string, { readonly from: Verdict; readonly to: Verdict; readonly count: number }>;
   readonly flips: Backtest["flips"];
   readonly not_reproduced: Backtest["not_reproduced"]["intents"];
-  readonly policies: ReadonlyMap<string, { readonly fired: number; readonly decisive: number }>;
+  readonly policies: ReadonlyMap<string, PolicyCounts>;
   /** Key: path, plus assurance if it was too low. */
   readonly paths: ReadonlyMap<string, number>;
 }
@@ -63,13 +77,16 @@ export class Tally {
   private flips_total = 0;
   private rulings = 0;
   private agreed = 0;
-  private readonly escalations = { recorded: 0, candidate: 0 };
+  private readonly verdicts = { recorded: noVerdicts(), candidate: noVerdicts() };
+  private readonly days = new Set<number>();
   private readonly transitions = new Map<string, { from: Verdict; to: Verdict; count: number }>();
   private readonly flips: Backtest["flips"] = [];
-  private readonly unexplained: Backtest["flips"] = [];
+  private readonly groups = new FlipGroups();
+  private readonly unexplained: Unexplained[] = [];
   private readonly not_reproduced: Backtest["not_reproduced"]["intents"] = [];
-  private readonly policies = new Map<string, { fired: number; decisive: number }>();
+  private readonly policies = new Map<string, PolicyCounts>();
   private readonly paths = new Map<string, number>();
+  private readonly asked = new Map<string, number>();
 
   /** `order`: of the intents that are added. */
   constructor(tried_candidate: boolean, order: "newest_first" | "oldest_first" = "newest_first") {
@@ -86,16 +103,19 @@ export class Tally {
   }
 
   counts(): TallyCounts {
-    const { evaluated, met, not_met, flips_total, rulings, agreed, escalations } = this;
-    const { transitions, flips, not_reproduced, policies, paths } = this;
+    const { evaluated, met, not_met, flips_total, rulings, agreed, verdicts, days } = this;
+    const { transitions, flips, not_reproduced, policies, paths, asked } = this;
     return {
+      flip_groups: this.groups.groups,
+      verdicts,
+      days,
+      asked,
       evaluated,
       met,
       not_met,
       flips_total,
       rulings,
       agreed,
-      escalations,
       transitions,
       flips,
       not_reproduced,
@@ -107,18 +127,23 @@ export class Tally {
   private join(other: TallyCounts): void {
     for (const name of ["evaluated", "met", "not_met", "flips_total", "rulings", "agreed"] as const)
       this[name] += other[name];
-    this.escalations.recorded += other.escalations.recorded;
-    this.escalations.candidate += other.escalations.candidate;
+    for (const side of ["recorded", "candidate"] as const)
+      for (const verdict of Object.keys(strictness) as Verdict[])
+        this.verdicts[side][verdict] += other.verdicts[side][verdict];
+    for (const day of other.days) this.days.add(day);
+    for (const group of other.flip_groups.values()) this.groups.join(group);
     for (const [key, { from, to, count }] of other.transitions)
       this.transitions.set(key, { from, to, count: count + (this.transitions.get(key)?.count ?? 0) });
-    for (const [name, { fired, decisive }] of other.policies) {
+    for (const [name, { fired, decisive, unknown }] of other.policies) {
       const known = this.policies.get(name);
       this.policies.set(name, {
         fired: fired + (known?.fired ?? 0),
         decisive: decisive + (known?.decisive ?? 0),
+        unknown: unknown + (known?.unknown ?? 0),
       });
     }
     for (const [path, count] of other.paths) this.paths.set(path, count + (this.paths.get(path) ?? 0));
+    for (const [key, count] of other.asked) this.asked.set(key, count + (this.asked.get(key) ?? 0));
     this.flips.push(...other.flips);
     this.not_reproduced.push(...other.not_reproduced);
   }
@@ -132,8 +157,9 @@ export class Tally {
     if (transition === undefined) this.transitions.set(key, { from, to, count: 1 });
     else transition.count += 1;
     if (mode !== "test") {
-      if (from === "escalate") this.escalations.recorded += 1;
-      if (to === "escalate") this.escalations.candidate += 1;
+      this.verdicts.recorded[from] += 1;
+      this.verdicts.candidate[to] += 1;
+      this.days.add(Math.floor(replayed.at_us / us_per_day));
     }
     if (ruled !== null && to !== "escalate") {
       this.rulings += 1;
@@ -152,9 +178,16 @@ export class Tally {
     this.miss(intent_id, recorded, null, because);
   }
 
-  /** Returns flips to an approval since the last call. The caller adds the policies of the recorded verdict. */
-  takeUnexplained(): Backtest["flips"] {
-    return this.unexplained.splice(0);
+  /** Takes the flips to an approval since the last call. `decidingOf` reads the policies of their recorded verdicts. */
+  async explain(decidingOf: (intent_ids: string[]) => Promise<ReadonlyMap<string, readonly string[]>>): Promise<void> {
+    const flips = this.unexplained.splice(0);
+    if (flips.length === 0) return;
+    const deciding = await decidingOf(flips.map(({ flip: { intent_id } }) => intent_id));
+    for (const { flip, listed } of flips) {
+      const policies = deciding.get(flip.intent_id) ?? [];
+      listed?.policies.push(...policies);
+      this.groups.add(flip, policies);
+    }
   }
 
   /** `days_us`: replayed window in microseconds. */
@@ -162,6 +195,7 @@ export class Tally {
     const days = Math.max(days_us, 1) / us_per_day;
     const perDay = (count: number) => Number((count / days).toPrecision(6));
     const both = this.met + this.not_met;
+    const asking = askingPolicies(this.asked);
     return {
       evaluated: this.evaluated,
       reproduced: this.tried_candidate || both === 0 ? null : this.met / both,
@@ -171,16 +205,24 @@ export class Tally {
       ),
       flips: this.flips,
       flips_total: this.flips_total,
+      flip_groups: this.groups.list(),
+      verdicts: { days, days_seen: this.days.size, ...this.verdicts },
       per_policy: [...this.policies]
         .map(([policy, counts]) => ({ policy, ...counts }))
         .sort((a, b) => b.fired - a.fired || (a.policy < b.policy ? -1 : 1)),
       unknown_facts: [...this.paths]
-        .map(([key, count]) => ({ ...unknownFact(key), count }))
+        .map(([key, count]) => ({ ...unknownFact(key), count, policies: asking.get(key) ?? [] }))
         .sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1))
         .slice(0, limits.backtest_unknown_facts_max),
       escalations_per_day: {
-        recorded: perDay(this.escalations.recorded),
-        candidate: perDay(this.escalations.candidate),
+        recorded: perDay(this.verdicts.recorded.escalate),
+        candidate: perDay(this.verdicts.candidate.escalate),
+      },
+      agrees_with_reviewers: {
+        rulings: this.rulings,
+        agreed: this.agreed,
+        share: this.rulings === 0 ? null : this.agreed / this.rulings,
+        ...shareInterval(this.agreed, this.rulings),
       },
       human_agreement: this.rulings === 0 ? null : this.agreed / this.rulings,
     };
@@ -188,38 +230,52 @@ export class Tally {
 
   private countReasons({ verdict, bare_reasons }: ReplayedDecision): void {
     const all = bare_reasons();
-    let counted: Set<string> | null = null;
-    let decided: Set<string> | null = null;
+    // A policy with two reasons counts once.
+    const seen = all.length > 1 ? new Set<string>() : null;
     for (const { policy, effect, unknown } of all) {
-      // A policy with two reasons counts once.
-      const again: boolean = counted?.has(policy) ?? false;
-      if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
-      const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };
+      const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0, unknown: 0 };
       if (counts.fired === 0) this.policies.set(policy, counts);
-      if (!again) counts.fired += 1;
-      if (effect === verdict && !(decided?.has(policy) ?? false)) {
-        counts.decisive += 1;
-        if (all.length > 1) decided = (decided ?? new Set<string>()).add(policy);
-      }
+      const count = (what: keyof PolicyCounts) => {
+        const key = `${what} ${policy}`;
+        if (seen?.has(key)) return;
+        seen?.add(key);
+        counts[what] += 1;
+      };
+      count("fired");
+      if (effect === verdict) count("decisive");
+      if (unknown.length > 0) count("unknown");
       for (const { path, assurance } of unknown) {
         const key = assurance === undefined ? path : `${path}${separator}${assurance}`;
-        const count = this.paths.get(key);
-        if (count !== undefined || this.paths.size < paths_max) this.paths.set(key, (count ?? 0) + 1);
+        increase(this.paths, key);
+        increase(this.asked, JSON.stringify([key, policy]));
       }
     }
   }
 
-  private flip({ intent_id, agent_id, at_us, recorded: from, decision }: Replayed): void {
+  private flip({ intent_id, agent_id, at_us, recorded: from, decision, amount_usd }: Replayed): void {
     this.flips_total += 1;
-    if (!this.hasRoom(this.flips)) return;
     const { verdict: to, action } = decision;
-    const reasons = decision.reasons();
-    const policies = [...new Set(reasons.filter(({ effect }) => effect === to).map(({ policy }) => policy))];
-    const told = reasons.slice(0, 20).map(({ policy, effect, message }) => ({ policy, effect, message }));
-    const submitted_at = formatTimestampUs(at_us);
-    const flip = { intent_id, submitted_at, agent_id, action, from, to, policies, reasons: told };
-    this.flips.push(flip);
-    if (to === "approve") this.unexplained.push(flip);
+    const flip: Flip = { intent_id, from, to, amount_usd: amount_usd() };
+    const listed = this.hasRoom(this.flips) ? listedFlip() : null;
+    if (listed !== null) this.flips.push(listed);
+    if (to === "approve") this.unexplained.push({ flip, listed });
+    else this.groups.add(flip, listed?.policies ?? policiesFor(to, decision.bare_reasons()));
+
+    function listedFlip(): Backtest["flips"][number] {
+      const reasons = decision.reasons();
+      const shown = reasons.slice(0, 20).map(({ policy, effect, message }) => ({ policy, effect, message }));
+      const submitted_at = formatTimestampUs(at_us);
+      return {
+        intent_id,
+        submitted_at,
+        agent_id,
+        action,
+        from,
+        to,
+        policies: policiesFor(to, reasons),
+        reasons: shown,
+      };
+    }
   }
 
   private miss(intent_id: string, recorded: Verdict, replayed: Verdict | null, because: NotReproducedBecause): void {
@@ -233,6 +289,37 @@ export class Tally {
     if (list.length >= uncut_max) list.splice(0, limits.backtest_flips_max);
     return true;
   }
+}
+
+/** Returns for each key of a path the policies that asked for it most often. */
+function askingPolicies(asked: ReadonlyMap<string, number>): ReadonlyMap<string, string[]> {
+  const found = new Map<string, string[]>();
+  const often = [...asked].sort(([a, of_a], [b, of_b]) => of_b - of_a || (a < b ? -1 : 1));
+  for (const [pair] of often) {
+    const [key, policy] = JSON.parse(pair) as [string, string];
+    const policies = found.get(key) ?? [];
+    if (policies.length < limits.backtest_asking_policies_max) found.set(key, [...policies, policy]);
+  }
+  return found;
+}
+
+interface Unexplained {
+  readonly flip: Flip;
+  /** Null: the list of flips had no room. */
+  readonly listed: Backtest["flips"][number] | null;
+}
+
+function policiesFor(
+  verdict: Verdict,
+  reasons: readonly { readonly policy: string; readonly effect: string }[],
+): string[] {
+  return [...new Set(reasons.filter(({ effect }) => effect === verdict).map(({ policy }) => policy))];
+}
+
+/** Counts a key unless the counts are full. */
+function increase(counts: Map<string, number>, key: string): void {
+  const count = counts.get(key);
+  if (count !== undefined || counts.size < paths_max) counts.set(key, (count ?? 0) + 1);
 }
 
 function unknownFact(key: string): { readonly path: string; readonly assurance?: Assurance } {

@@ -1,5 +1,6 @@
-import { look_alike_reason, type Verdict } from "@countersign/contract";
+import { look_alike_reason, tool_change_action_type, type Verdict } from "@countersign/contract";
 import type { WithCounts } from "../counters/counted.ts";
+import type { Classified } from "./classify.ts";
 import {
   counters_full_name,
   default_verdict_name,
@@ -7,6 +8,7 @@ import {
   risk_threshold_name,
   stricter,
   strictness,
+  tool_change_name,
 } from "./decision.ts";
 import { isOverridden, type Vote } from "./evaluate.ts";
 import { asAncestor } from "./evaluate-readings.ts";
@@ -14,7 +16,7 @@ import { lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
 
 export interface MembraneVote {
-  /** `default_verdict_name`, `risk_threshold_name` or `look_alike_reason`. */
+  /** A name of the service's own, such as `default_verdict_name`. */
   readonly policy: string;
   readonly effect: "block" | "escalate";
   /** Set only for a risk threshold. */
@@ -73,6 +75,8 @@ function membraneVotesOf(record: WithCounts, contributions: readonly RiskContrib
     votes.push({ policy: look_alike_reason, effect: "escalate", threshold: null, modified_risk: null });
   if (!overrides.has(counters_full_name) && record.counts.full.length > 0)
     votes.push({ policy: counters_full_name, effect: "escalate", threshold: null, modified_risk: null });
+  if (!overrides.has(tool_change_name) && isToolChange(record))
+    votes.push({ policy: tool_change_name, effect: "escalate", threshold: null, modified_risk: null });
   if (overrides.has(risk_threshold_name)) return votes;
   const reached = thresholdVote(thresholds, contributions);
   if (reached !== null) votes.push(reached);
@@ -83,6 +87,12 @@ function membraneVotesOf(record: WithCounts, contributions: readonly RiskContrib
     votes.push({ ...modified, modified_risk: riskScore(modified_contributions) });
   }
   return votes;
+}
+
+/** Reads the declared type, too, because a catalogue entry must not release such an action. */
+export function isToolChange({ input, action }: Classified): boolean {
+  const declared = input.intent.action.type?.toLowerCase();
+  return declared === tool_change_action_type || action.decided_as.type === tool_change_action_type;
 }
 
 /** Checks the acting agent and the agents above it. */

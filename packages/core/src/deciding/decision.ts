@@ -112,6 +112,9 @@ export const default_verdict_name = "membrane.default_verdict";
 /** The name, in reasons and overrides, of the hold of actions whose counters take no new key. */
 export const counters_full_name = "counters.full";
 
+/** The name, in reasons and overrides, of the hold of each action of the type `tool.change`. */
+export const tool_change_name = "tools.changed";
+
 export const risk_threshold_name = "membrane.risk_threshold";
 
 export const strictness: Readonly<Record<Verdict, number>> = { approve: 0, approve_modified: 1, escalate: 2, block: 3 };

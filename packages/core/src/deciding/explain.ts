@@ -7,7 +7,7 @@ import { formatTimestampUs } from "../time.ts";
 import { applyPatch } from "../values/json-patch.ts";
 import { placesOf } from "../values/place-pattern.ts";
 import { viewsOfContent } from "./bind-facts.ts";
-import type { Concluded } from "./conclude.ts";
+import { type Concluded, isToolChange } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
 import { isOverridden, type Vote } from "./evaluate.ts";
 import { evaluateReadings } from "./evaluate-readings.ts";
@@ -169,12 +169,14 @@ function decidingPolicies(
   return deciding.size > 0 ? deciding : null;
 }
 
-function escalationTerms({ input, action, conclusion }: Concluded, votes: readonly Vote[]): EscalationTerms {
+function escalationTerms(record: Concluded, votes: readonly Vote[]): EscalationTerms {
+  const { input, action, conclusion } = record;
   const asked = votes
     .filter((vote) => vote.effect === "escalate" && !isOverridden(vote, action.overrides))
     .map(({ placed }) => placed.policy);
   const membrane_asks = conclusion.membrane_votes.length > 0;
-  const terms = mergeTerms(input.membrane.escalation, asked, membrane_asks);
+  const merged = mergeTerms(input.membrane.escalation, asked, membrane_asks);
+  const terms: EscalationTerms = isToolChange(record) ? { ...merged, on_timeout: "block" } : merged;
   return underFreezes(terms, input.freezes ?? none, asked.length > 0 || membrane_asks);
 }
 

@@ -18,7 +18,7 @@ import { withoutTexts } from "../values/redacted-texts.ts";
 import { bindVariables, runOn, type Views, type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import { type Classified, classify } from "./classify.ts";
 import type { Concluded, MembraneVote } from "./conclude.ts";
-import { type Content, counters_full_name } from "./decision.ts";
+import { type Content, counters_full_name, tool_change_name } from "./decision.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 import { asAncestor } from "./evaluate-readings.ts";
 import { freezeReasonName } from "./freezes.ts";
@@ -186,6 +186,8 @@ const fixedMessages: Readonly<Record<string, string>> = {
   [look_alike_reason]: "The names of the action look like too many known names to evaluate the rules on all of them.",
   [counters_full_name]:
     "A counter has no room for the action: the organization has as many keys as it may, or too many actions count in the key.",
+  [tool_change_name]:
+    "The definition of a tool changed. A person must compare `was` and `now` before the agent may use the tool.",
 };
 
 export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {

@@ -71,9 +71,9 @@ tests:
     expect: {risk: 1}
 `;
 
-describe("a failed case is reported at its line and column", () => {
+describe("a failed case is reported at what it expects", () => {
   test.each([
-    ["YAML", yaml, [9, 5], [13, 5]],
+    ["YAML", yaml, [10, 24], [15, 20]],
     [
       "JSON",
       JSON.stringify(red, null, 2),
@@ -87,18 +87,18 @@ describe("a failed case is reported at its line and column", () => {
     if (document === null) throw new Error("the document is right");
     const found = redTestDiagnostics(runPolicyTests(document), located);
     expect(found.map(({ path, line, column }) => [path, [line, column]])).toEqual([
-      ["/tests/1", one],
-      ["/tests/2", two],
+      ["/tests/1/expect/verdict", one],
+      ["/tests/2/expect/risk", two],
     ]);
     for (const { code, message, help } of found)
       expect([code, message, help]).toEqual(["test_failed", expect.stringContaining('"red '), expect.any(String)]);
   });
 
-  /** Finds the brace before the name of a failing case. */
+  /** Finds the value that a failing case expects. */
   function placeIn(text: string, case_index: 1 | 2): [number, number] {
-    const before = text
-      .slice(0, text.lastIndexOf("{", text.indexOf(case_index === 1 ? '"red one"' : '"red two"')))
-      .split("\n");
+    const member = case_index === 1 ? /"verdict":\s*(?="approve")/ : /"risk":\s*(?=1)/;
+    const found = member.exec(text);
+    const before = text.slice(0, (found?.index ?? 0) + (found?.[0].length ?? 0)).split("\n");
     return [before.length, (before.at(-1)?.length ?? 0) + 1];
   }
 

@@ -1,4 +1,4 @@
-import { actionTypes, dataClasses } from "@countersign/contract";
+import { actionTypes, dataClasses, tool_change_action_type } from "@countersign/contract";
 import { namingRules } from "../policy/check/naming-rules.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 import { finish } from "../policy/expressions.ts";
@@ -96,6 +96,9 @@ export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
     "## Action types",
     "",
     "Rules that name no action type are in no row of this table. They look only at data classes, parameters and facts.",
+    "",
+    `The service holds each action of the type \`${tool_change_action_type}\` for people, whatever the policies say. \`countersign mcp --pin\` uses it`,
+    "([pins](../how-to/mcp.md#pin-the-tools)).",
     "",
     ...table("`action.type`", types),
     "## Data classes",

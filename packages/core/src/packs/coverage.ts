@@ -31,12 +31,20 @@ interface CoveringPack {
   readonly facts_from: FactsFrom;
 }
 
+/** Returns the facts that the rules of a pack may read, in contract order, with the assurance that they need. */
+export const packFacts = (pack: CoveringPack): { path: string; assurance: Assurance }[] =>
+  [...factCoverage(pack.rules)].flatMap(([path, readers]) =>
+    readers.length === 0 ? [] : [{ path, assurance: askedBy(pack, path) }],
+  );
+
+const askedBy = ({ facts_from }: CoveringPack, path: string): Assurance =>
+  facts_from[path] ?? facts_from[path.split(".")[0] ?? ""] ?? "reported";
+
 /** Returns null if no rule reads the fact. */
 const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null => {
-  const [category = ""] = path.split(".");
   const asked = packs
     .filter(({ rules }) => rules.some((rule) => factsReadBy(rule).has(path)))
-    .map(({ facts_from }) => facts_from[path] ?? facts_from[category] ?? "reported");
+    .map((pack) => askedBy(pack, path));
   return asked.sort((a, b) => assuranceRank[b] - assuranceRank[a])[0] ?? null;
 };
 

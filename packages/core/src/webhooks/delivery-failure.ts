@@ -34,6 +34,9 @@ const texts = {
   not_taken: "The receiver answered {status} instead of a 2xx status.",
 } as const satisfies Readonly<Record<string, string>>;
 
+/** The error of a delivery without attempts. No attempt has it. */
+export const paused_delivery_text = "The webhook was paused, so the service sent nothing.";
+
 export type DeliveryFailure = keyof typeof texts;
 
 /** Words in braces are filled in. */

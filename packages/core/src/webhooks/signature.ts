@@ -25,10 +25,16 @@ export interface SignedDelivery {
   readonly manual_retry: boolean;
 }
 
-/** Excludes HTTP's own headers. */
-export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
+/** Excludes HTTP's own headers. `next_secret`: also valid, during the overlap of a rotation. */
+export function deliveryHeaders(
+  delivery: SignedDelivery,
+  secret: string,
+  now_us: number,
+  next_secret: string | null = null,
+): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
   const timestamp_seconds = Math.floor(now_us / us_per_second);
+  const valid = next_secret === null ? [secret] : [secret, next_secret];
   return {
     "Content-Type": "application/json",
     "X-Service-Signature": contractSignature(secret, body),
@@ -37,7 +43,7 @@ export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us
     ...(delivery.manual_retry ? { "X-Service-Retry": "true" } : {}),
     "webhook-id": delivery_id,
     "webhook-timestamp": String(timestamp_seconds),
-    "webhook-signature": standardSignature(secret, delivery_id, timestamp_seconds, body),
+    "webhook-signature": valid.map((each) => standardSignature(each, delivery_id, timestamp_seconds, body)).join(" "),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { AgentDetails, AgentInput, RegisteredAgent } from "@countersign/contract";
+import type { AgentDetails, AgentInput, ListedAgent, RegisteredAgent } from "@countersign/contract";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
@@ -11,7 +11,7 @@ export function agentCalls(call: Transport) {
   return {
     /** Lists agents that acted or were registered, ordered by id. */
     listAgents: (query: AgentQuery = {}) =>
-      call<Page<"agents", RegisteredAgent>>("GET", "/v1/agents", { query: { ...query } }),
+      call<Page<"agents", ListedAgent>>("GET", "/v1/agents", { query: { ...query } }),
 
     /** Reads an agent: its owner, its activity in 31 days, its keys and open reviews. */
     getAgent: async (agent_id: string) => (await call<{ agent: AgentDetails }>("GET", path(agent_id))).agent,

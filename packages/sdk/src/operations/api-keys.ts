@@ -35,7 +35,10 @@ export function apiKeyCalls(call: Transport) {
     /** Revokes a key. No request that begins after this call resolves can use it. */
     revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),
 
-    /** Replaces the client's own key. The old key is invalid when this call resolves, so create a new client. */
+    /**
+     * Replaces the client's own key, or for an admin any key. The old key is invalid when this call resolves, so create
+     * a new client if it was your own.
+     */
     rotateApiKey: (key_id: string) => call<ApiKeyRotated>("POST", `${path(key_id)}/rotate`),
   };
 }

@@ -3,10 +3,12 @@ import type {
   Decision,
   Escalation,
   EscalationStatus,
+  escalationOrders,
   PipelineMode,
   ReassignInput,
   ReviewerPace,
   RulingInput,
+  TakeInput,
 } from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
@@ -20,8 +22,25 @@ export interface EscalationQuery extends PageQuery {
   readonly mode?: PipelineMode;
   /** Lists only the newest of pending escalations for the same action. `equal_pending` is their number. */
   readonly group?: "equal";
-  /** Sorts pending escalations by expiry, earliest first. */
-  readonly order?: "expires_at";
+  /** Name or id of a policy that holds the action. */
+  readonly rule?: string;
+  readonly tool?: string;
+  readonly amount_usd_min?: number;
+  readonly amount_usd_max?: number;
+  /** Opened at or after; RFC 3339. */
+  readonly from?: string;
+  /** Opened before; RFC 3339. */
+  readonly to?: string;
+  readonly missing_fact?: string;
+  readonly uncovered?: "true";
+  /** A text in the agent, tool, first rule, target, summary or reason. */
+  readonly text?: string;
+  /** Only what the caller took, and what names the caller as a reviewer. */
+  readonly mine?: "only";
+  /** Without, or only, what the caller snoozed. Absent: all. */
+  readonly snoozed?: "exclude" | "only";
+  /** Only for pending escalations. Absent: newest first. */
+  readonly order?: (typeof escalationOrders)[number];
 }
 
 export interface VoteOptions {
@@ -65,6 +84,18 @@ export function escalationCalls(call: Transport) {
     /** Assigns the escalation to other reviewers. It stays open. */
     reassignEscalation: (escalation_id: string, input: ReassignInput) =>
       one("POST", path(escalation_id, "/reassign"), { body: input }),
+
+    /** Takes the review, so that other reviewers know who works on it. `taken: false` gives it back. */
+    takeEscalation: (escalation_id: string, input: TakeInput = {}) =>
+      one("POST", path(escalation_id, "/take"), { body: input }),
+
+    /** Comments without a ruling. The audit trail keeps the comment. */
+    commentOnEscalation: (escalation_id: string, comment: string) =>
+      one("POST", path(escalation_id, "/comment"), { body: { comment } }),
+
+    /** Hides the review from the caller's own queue until a time or a change. `until` null: shows it again. */
+    snoozeEscalation: (escalation_id: string, until: string | null) =>
+      one("POST", path(escalation_id, "/snooze"), { body: { until } }),
 
     /** Returns how fast reviewers decide and how much they approve: everybody for admins, otherwise yourself. */
     getReviewerPace: async () => (await call<{ pace: ReviewerPace }>("GET", "/v1/reviewers/pace")).pace,

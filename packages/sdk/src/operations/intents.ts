@@ -4,20 +4,23 @@ import type {
   BatchItem,
   Decision,
   IntentAnswer,
-  IntentListItem,
+  IntentList,
   IntentSubmission,
   Observation,
   ObservationInput,
   PipelineMode,
+  ReceiptQuery,
   SubmitAnswer,
   Verdict,
 } from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
-import type { Transport } from "../transport.ts";
+import type { TraceContext, Transport } from "../transport.ts";
 
 export interface SubmitOptions {
   readonly mode?: "shadow" | undefined;
+  /** The W3C trace context of the caller. The service's spans continue this trace. */
+  readonly trace?: TraceContext | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,7 +34,16 @@ export interface IntentQuery extends PageQuery {
   readonly to?: string;
   /** `unknown`: claimed, and nobody reported an outcome in time. */
   readonly execution?: "unknown";
+  /** The members below make a search: a page may end early, see `searched_to` of the answer. */
   readonly session_id?: string;
+  readonly on_behalf_of?: string;
+  /** The name of a rule that stopped or changed the action. */
+  readonly rule?: string;
+  readonly tool?: string;
+  readonly target?: string;
+  /** A part of the summary, in any case of its letters. */
+  readonly text?: string;
+  readonly outcome?: "waiting" | "overridden" | "executed" | "failed" | "withdrawn" | "contradicted";
 }
 
 /** `wait` (at most 55 seconds) delays the answer until the outcome is final. */
@@ -57,7 +69,7 @@ export function intentCalls(call: Transport) {
      */
     submitIntent: (
       submission: IntentSubmission,
-      { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
+      { idempotency_key, mode, trace, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
     ) => {
       // The prefix marks a key for retries of this request only. Such a key does not distinguish two equal actions.
       const key = idempotency_key ?? `retry-${newIdempotencyKey()}`;
@@ -66,6 +78,7 @@ export function intentCalls(call: Transport) {
         query: { mode },
         idempotency_key: key,
         agent_token: true,
+        trace,
         signal,
       });
     },
@@ -74,18 +87,17 @@ export function intentCalls(call: Transport) {
      * Requests decisions on up to 50 actions as one request. Answers come in order. A bad item fails alone (`success:
      * false`), without throwing. Items without an `idempotency_key` get one.
      */
-    submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
+    submitIntentBatch: (items: readonly BatchItem[], { mode, trace, signal }: SubmitOptions = {}) => {
       const intents = items.map((item) => ({
         ...item,
         idempotency_key: item.idempotency_key ?? `retry-${newIdempotencyKey()}`,
       }));
-      const terms = { query: { mode }, repeatable: true, agent_token: true, signal };
+      const terms = { query: { mode }, repeatable: true, agent_token: true, trace, signal };
       return call<BatchAnswer>("POST", "/v1/intents/batch", { body: { intents }, ...terms });
     },
 
     /** Lists intents with their verdicts, newest first. */
-    listIntents: (query: IntentQuery = {}) =>
-      call<Page<"intents", IntentListItem>>("GET", "/v1/intents", { query: { ...query } }),
+    listIntents: (query: IntentQuery = {}) => call<IntentList>("GET", "/v1/intents", { query: { ...query } }),
 
     /** Returns the intent, the facts of its decision, and the decision. */
     getIntent: (intent_id: string) => call<IntentAnswer>("GET", path(intent_id)),
@@ -104,11 +116,23 @@ export function intentCalls(call: Transport) {
       }
     },
 
+    ...recordCalls(call),
+    ...executionCalls(call),
+  };
+}
+
+function recordCalls(call: Transport) {
+  return {
     /** Lists the audit records of an intent, oldest first. */
     listIntentAudit: (intent_id: string, query: PageQuery = {}) =>
       call<Page<"audit", AuditRecord>>("GET", path(intent_id, "/audit"), { query: { ...query } }),
 
-    ...executionCalls(call),
+    /**
+     * Returns the receipt of an intent as text: a file for `verifyReceipt`, or with `tlog-proof` the C2SP tlog-proof of
+     * the decision. Keep the text unchanged.
+     */
+    getIntentReceipt: (intent_id: string, query: ReceiptQuery = {}) =>
+      call<string>("GET", path(intent_id, "/receipt"), { query: { ...query }, as: "text" }),
   };
 }
 
@@ -118,10 +142,10 @@ function executionCalls(call: Transport) {
     /**
      * Claims an approved action before it is executed. Create a `nonce` per process and action; the client repeats the
      * claim with it. Throws `ApiError` with `already_claimed` if another caller claimed the action, and `blocked_now`
-     * if current rules block it.
+     * if current rules block it. `next_nonce` passes the caller's claim on: only one request can replace `nonce`.
      */
-    claimIntent: async (intent_id: string, nonce: string) => {
-      const options = { body: { nonce }, repeatable: true };
+    claimIntent: async (intent_id: string, nonce: string, next_nonce?: string) => {
+      const options = { body: { nonce, next_nonce }, repeatable: true };
       return (await call<{ decision: Decision }>("POST", path(intent_id, "/claim"), options)).decision;
     },
 

@@ -1,9 +1,15 @@
 import type {
+  BlockedTools,
+  BlockedToolsInput,
   Coverage,
+  GoLiveInput,
+  HoldLabel,
   Membrane,
   MembraneChange,
   MembraneInput,
   MembraneLive,
+  MembraneReadiness,
+  MembraneReturned,
   MembraneSaved,
 } from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
@@ -37,16 +43,37 @@ export function membraneCalls(call: Transport) {
     getCoverage: async (membrane_id: string) =>
       (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
 
-    /** Starts enforcing decisions. `next_steps` name the facts that were missing in shadow mode. */
-    goLive: (membrane_id: string) => flat(call<MembraneLive>("POST", `/v1/membranes${id(membrane_id)}/go-live`)),
+    /** Returns the given tools whose calls are always blocked for the agent, each with a rule that blocks it. */
+    findBlockedTools: async (input: BlockedToolsInput) =>
+      (await call<BlockedTools>("POST", "/v1/tools/blocked", { body: input, repeatable: true })).blocked,
 
-    /** Stops enforcing. Actions are still decided and recorded. */
-    returnToShadow: (membrane_id: string) => one("POST", `${id(membrane_id)}/return-to-shadow`),
+    /** Returns whether the membrane is ready to go live, by its decisions in shadow of the last 31 days. */
+    getMembraneReadiness: async (membrane_id: string) =>
+      (await call<{ readiness: MembraneReadiness }>("GET", `/v1/membranes${id(membrane_id)}/readiness`)).readiness,
+
+    /** Says whether it was right to hold an action in shadow. */
+    labelHold: async (intent_id: string, is_right: boolean) =>
+      (
+        await call<{ label: HoldLabel }>("PUT", `/v1/intents/${encodeURIComponent(intent_id)}/label`, {
+          body: { is_right },
+        })
+      ).label,
+
+    /**
+     * Starts enforcing decisions. `not_ready` says why it was not ready. `next_steps` name the facts that were missing in
+     * shadow mode. `moved` false: a second, different person must send the same.
+     */
+    goLive: (membrane_id: string, input: GoLiveInput = {}) =>
+      flat(call<MembraneLive>("POST", `/v1/membranes${id(membrane_id)}/go-live`, { body: input })),
+
+    /** Stops enforcing. Actions are still decided and recorded. All admins get a mail. `moved` as in `goLive`. */
+    returnToShadow: (membrane_id: string, reason: string) =>
+      flat(call<MembraneReturned>("POST", `/v1/membranes${id(membrane_id)}/return-to-shadow`, { body: { reason } })),
   };
 }
 
 /** Moves the other members of an answer into the membrane. */
-async function flat<A extends MembraneLive | MembraneSaved>(answer: Promise<A>) {
+async function flat<A extends MembraneLive | MembraneReturned | MembraneSaved>(answer: Promise<A>) {
   const { membrane, ...beside } = await answer;
   return { ...membrane, ...beside };
 }

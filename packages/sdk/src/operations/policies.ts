@@ -2,11 +2,15 @@ import type {
   Backtest,
   BacktestInput,
   BacktestProgress,
+  FiredRules,
+  KeptBacktest,
+  ListedBacktest,
   Pack,
   Policy,
   PolicyActivated,
   PolicyCheck,
   PolicyInput,
+  PolicyReadiness,
   PolicySaved,
   PolicyVersion,
 } from "@countersign/contract";
@@ -42,9 +46,21 @@ export function policyCalls(call: Transport) {
     /**
      * Puts the newest version in force, or in shadow mode: evaluated and reported, never enforced. With `version`, only
      * if that one is the newest. `warnings` report that policies together can exhaust the budget of a decision.
+     * `not_ready` says why the version was not ready to be live.
      */
     activatePolicy: (policy_id: string, mode: "live" | "shadow", version?: number) =>
       flat(call<PolicyActivated>("POST", `/v1/policies${id(policy_id)}/activate`, { body: { mode, version } })),
+
+    /** Returns whether a version is ready to be live, by its newest kept backtest. Without `version`: the newest. */
+    getPolicyReadiness: async (policy_id: string, version?: number) =>
+      (
+        await call<{ readiness: PolicyReadiness }>("GET", `/v1/policies${id(policy_id)}/readiness`, {
+          query: version === undefined ? {} : { version },
+        })
+      ).readiness,
+
+    /** Counts how often each rule fired in the last 7 days. */
+    getFiredRules: async () => (await call<{ fired: FiredRules }>("GET", "/v1/policies/fired")).fired,
 
     /** Takes a policy out of force permanently. */
     retirePolicy: (policy_id: string) => one("POST", `${id(policy_id)}/retire`),
@@ -57,6 +73,15 @@ export function policyCalls(call: Transport) {
     /** Lists the packs of this version of the service. */
     listPacks: (query: PageQuery = {}) => call<Page<"packs", Pack>>("GET", "/v1/packs", { query: { ...query } }),
 
+    /** Returns a pack with its rules and their citations. */
+    getPack: async (name: string) => (await call<{ pack: Pack }>("GET", `/v1/packs/${encodeURIComponent(name)}`)).pack,
+
+    ...backtestCalls(call),
+  };
+}
+
+function backtestCalls(call: Transport) {
+  return {
     /**
      * Decides recorded intents again with a candidate, which may take a minute. An aborted `signal` or an error of
      * `on_progress` cancels the backtest.
@@ -76,8 +101,13 @@ export function policyCalls(call: Transport) {
       return (await call<{ backtest: Backtest }>("POST", "/v1/learning/backtest", options)).backtest;
     },
 
-    /** Returns a pack with its rules and their citations. */
-    getPack: async (name: string) => (await call<{ pack: Pack }>("GET", `/v1/packs/${encodeURIComponent(name)}`)).pack,
+    /** Lists kept backtests, newest first. */
+    listBacktests: (query: PageQuery = {}) =>
+      call<Page<"backtests", ListedBacktest>>("GET", "/v1/backtests", { query: { ...query } }),
+
+    /** Returns a kept backtest with its request and result. */
+    getBacktest: async (backtest_id: string) =>
+      (await call<{ backtest: KeptBacktest }>("GET", `/v1/backtests/${encodeURIComponent(backtest_id)}`)).backtest,
   };
 }
 

@@ -22,6 +22,7 @@ import { createDecisionLatencies } from "../operations/intents/decision-latencie
 import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
 import { createReviewWaits } from "../operations/intents/review-waits.ts";
+import { createLogKeeper } from "../operations/log/keep-log.ts";
 import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -53,12 +54,17 @@ import { startClockWatch } from "../worker/clock-watch.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
+import { startErasure } from "../worker/erasure.ts";
 import { startFigures } from "../worker/figures.ts";
 import { startFreezes } from "../worker/freezes.ts";
 import { startKeyExpiry } from "../worker/key-expiry.ts";
+import { startLog, startWitness } from "../worker/log.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
+import { startRollouts } from "../worker/rollouts.ts";
+import { startRecordingState } from "../worker/state.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
+import { createPushRequests } from "./outgoing/push-requests.ts";
 import { createTxtRecords } from "./outgoing/txt-records.ts";
 import { createOpenId } from "./sign-in/open-id.ts";
 import { createPasskeyChecks } from "./sign-in/passkey-checks.ts";
@@ -72,7 +78,15 @@ import type { Supervised } from "./workers/worker.ts";
 export interface NodeParts {
   readonly config: Pick<
     Config,
-    "signup" | "rate_limits" | "trust_proxy" | "metrics_token" | "redis_url" | "public_url" | "deliveries_kept_days"
+    | "signup"
+    | "authzen"
+    | "rate_limits"
+    | "trust_proxy"
+    | "metrics_token"
+    | "redis_url"
+    | "public_url"
+    | "deliveries_kept_days"
+    | "log_witnesses"
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
@@ -108,6 +122,9 @@ export interface NodeParts {
 
 /** For requests in flight at the stop. */
 const answering_ms_max = 4_000;
+
+/** Of a service without a public address. */
+const log_name_default = "countersign";
 
 const open_mode_warning =
   "OPEN MODE: no API key exists yet, so callers on this machine are admin without a key; creating the first key ends this permanently";
@@ -172,7 +189,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     counters: createNodeCounters(db),
     ...{ latencies: createDecisionLatencies(), figures: createFiguresKeeper(db) },
     metrics,
-    ...{ sealer, httpOut },
+    ...{ sealer, httpOut, pushRequests: createPushRequests(clock) },
     txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
     passkeys: createPasskeyChecks(),
@@ -181,7 +198,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     mails: { wake: () => mails?.wake() },
     rateWindows: windows.windows,
     backtests,
-    settings: { public_url: () => config.public_url ?? app.url() },
+    settings: settingsOf(config, () => app.url()),
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
     refuseUnknownRules: (rules) => parts.packs.refuseUnknownRules(rules),
     packRules: (names, off) => packSources(parts.packs.packs, names, off).map(({ document }) => document),
@@ -237,19 +254,35 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   };
 }
 
+function settingsOf(config: NodeParts["config"], url: () => string): Runtime["settings"] {
+  return {
+    public_url: () => config.public_url ?? url(),
+    authzen: config.authzen,
+    log_witnesses: config.log_witnesses.map(({ key }) => key),
+  };
+}
+
 function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): Loop[] {
   const aging = startAging(runtime, {
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   metrics.watchFigures(() => runtime.figures.behind());
+  const logName = () => (config.public_url === null ? log_name_default : new URL(config.public_url).host);
+  const keeper = createLogKeeper({ ...runtime, logName });
+  metrics.watchLog(keeper);
   return [
     aging,
     startTimeLimits(runtime),
     startDomainChecks(runtime),
     startFigures(runtime),
+    startErasure(runtime),
     startFreezes(runtime),
+    startRecordingState(runtime),
     startKeyExpiry(runtime),
+    startLog(runtime, keeper),
+    ...config.log_witnesses.map((witness) => startWitness(runtime, witness)),
+    startRollouts(runtime),
   ];
 }
 

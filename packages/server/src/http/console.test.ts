@@ -8,6 +8,7 @@ const script = `console.log(${JSON.stringify("x".repeat(2_000))});`;
 const files = new Map([
   ["/index.html", Buffer.from("<!doctype html><title>Countersign</title>")],
   ["/favicon.svg", Buffer.from("<svg/>")],
+  ["/verify.html", Buffer.from(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'" />`)],
   ["/assets/index-Ab3d.js", Buffer.from(script)],
 ]);
 let url: string;
@@ -46,6 +47,12 @@ describe("the console's files", () => {
     const answer = await get(path, { ...html, "x-api-key": "svc_live_org_junk" });
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  });
+
+  test("the page that verifies receipts is public, and has its own policy", async () => {
+    const answer = await get("/verify.html");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
   });
 
   test("the operations of the API and of operating are never shadowed", async () => {

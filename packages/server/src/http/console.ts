@@ -19,15 +19,31 @@ export interface Console {
 /** A page on these paths would hide a mistyped call. */
 const notPages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
 
-/** `data:` images are the QR code of TOTP. Trusted Types keep a hostile payload from becoming markup. */
+/**
+ * `data:` images are the QR code of TOTP. Trusted Types keep a hostile payload from becoming markup. Their only policy
+ * creates the address of the worker for push notices.
+ */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
-  "require-trusted-types-for 'script'; trusted-types 'none'";
+  "require-trusted-types-for 'script'; trusted-types push-worker";
+
+/**
+ * Returns the policy of a file. The page that verifies receipts has its own, which allows exactly its script and style, so
+ * that it holds for a saved copy, too. Only a header can refuse frames.
+ */
+function policyFor(path: string, body: Buffer): string {
+  if (path !== "/verify.html") return contentPolicy;
+  const own = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(body.toString("utf8"))?.[1];
+  if (own === undefined) throw new Error("verify.html has no policy");
+  return `${own}; frame-ancestors 'none'`;
+}
 
 /** Null: neither was built. */
 export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null = null): Console | null {
-  const served = new Map([...(files ?? [])].map(([path, body]) => [path, servedFile(path, body, contentPolicy)]));
+  const served = new Map(
+    [...(files ?? [])].map(([path, body]) => [path, servedFile(path, body, policyFor(path, body))]),
+  );
   const page = served.get("/index.html");
   if (page === undefined && docs === null) return null;
 

@@ -40,6 +40,8 @@ export interface Answer {
   readonly json_text?: string;
   /** JSON texts, one a line (application/x-ndjson). After a fault, its error object is the last line. */
   readonly lines?: AsyncIterable<string>;
+  /** The bytes of a file, in order. After a fault the connection breaks, so that nobody takes a part for the whole. */
+  readonly file?: AsyncIterable<Uint8Array>;
   /** Names in their usual capitals. Content-Type replaces application/json. */
   readonly headers?: Readonly<Record<string, string>>;
 }

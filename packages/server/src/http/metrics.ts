@@ -41,6 +41,7 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   watchExpiringKeys(count: () => Promise<Readonly<Record<string, number>> | null>): void;
   /** Entries that are not in the figures yet. */
   watchFigures(behind: () => number): void;
+  watchLog(log: { behind(): number; failing(): number }): void;
   text(): Promise<string>;
   /** To be added to the values of other processes. */
   values(): Promise<readonly object[]>;
@@ -60,6 +61,7 @@ export function createMetrics(): Metrics {
     ...storeMetrics(registry),
     ...rateMetrics(registry),
     ...watchedMetrics(registry),
+    watchLog: (log) => watchLog([registry], log),
     ...replicaMetrics(registry),
     text: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
@@ -279,6 +281,28 @@ function watchExpiringKeys(registers: Registry[], count: Parameters<Metrics["wat
     async collect() {
       this.reset();
       for (const [within_days, keys] of Object.entries((await count()) ?? {})) this.set({ within_days }, keys);
+    },
+  });
+}
+
+function watchLog(registers: Registry[], log: Parameters<Metrics["watchLog"]>[0]): void {
+  // Each process counts those of all.
+  new Gauge({
+    name: "countersign_log_behind_records",
+    aggregator: "max",
+    help: "Records of the audit trail that no signed checkpoint covers yet.",
+    registers,
+    collect() {
+      this.set(log.behind());
+    },
+  });
+  new Gauge({
+    name: "countersign_log_failing_organizations",
+    aggregator: "max",
+    help: "Organizations for which no checkpoint is signed, because entries under an earlier one are missing or changed, or because of a fault.",
+    registers,
+    collect() {
+      this.set(log.failing());
     },
   });
 }

@@ -56,9 +56,11 @@ export function createRouter(parts: RouterDeps): Respond {
   });
   for (const [id, operation] of operationRows) {
     const route = routeOf(id, operation, deps.handlers[id] as Handler);
-    const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    router.on(methodsOf(operation), url, (request, response, params) => {
-      void serve(deps, route, exchangeOf(request, response, params));
+    const last = operation.rest === true ? /\{(\w+)\}$/.exec(operation.path)?.[1] : undefined;
+    const url = operation.path.replace(`{${last}}`, "*").replaceAll(/\{(\w+)\}/g, ":$1");
+    router.on(methodsOf(operation), url, (request, response, { "*": rest, ...params }) => {
+      const named = last === undefined ? params : { ...params, [last]: rest };
+      void serve(deps, route, exchangeOf(request, response, named));
     });
   }
   // Never read as an id: GET /v1/intents/batch has a wrong method.
@@ -76,7 +78,8 @@ export function createRouter(parts: RouterDeps): Respond {
 function servedPaths(): ServedPath[] {
   const paths = new Map<string, ServedPath>();
   for (const [, operation] of operationRows) {
-    const pattern = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+    const one = operation.path.replaceAll(/\{\w+\}/g, "[^/]+");
+    const pattern = new RegExp(`^${operation.rest === true ? one.replace(/\[\^\/\]\+$/, ".+") : one}$`);
     const known = paths.get(pattern.source);
     if (known === undefined) paths.set(pattern.source, { pattern, operations: [operation] });
     else known.operations.push(operation);

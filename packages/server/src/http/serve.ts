@@ -3,9 +3,10 @@ import { limits, type Operation, refusesBody } from "@countersign/contract";
 import { type Fault, type JsonInParts, parseInParts, parseItems } from "@countersign/core";
 import { inTurns } from "../operations/shared/turns.ts";
 import type { Clock, Log, Spans } from "../ports.ts";
-import { faultOf, refusalOf } from "./answer/faults.ts";
-import { replyTo, writeLines, writeRefusal, writeReply } from "./answer/respond.ts";
+import { faultOf, type Refusal, refusalOf } from "./answer/faults.ts";
+import { replyTo, writePieces, writeRefusal, writeReply } from "./answer/respond.ts";
 import type { Console } from "./console.ts";
+import { bearerChallenge } from "./gate/bearer.ts";
 import {
   type Admission,
   admit,
@@ -43,6 +44,8 @@ export interface Exchange {
   readonly request_id: string;
 }
 
+const unauthorized = 401;
+
 /** For requests that do not pass the gate. */
 const outside: Admission = { known: null, recalled: false, fault: null, use: null };
 
@@ -64,8 +67,9 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
     if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
 
-    if (answer.lines !== undefined) {
-      const fault = await writeLines(response, { ...answer, lines: answer.lines }, request_id, admission.use);
+    const pieces = writePieces(response, answer, request_id, admission.use);
+    if (pieces !== null) {
+      const fault = await pieces;
       const code = fault === null ? null : refusalOf(fault, request_id).code;
       return finished(deps, route.id, exchange, visit.now_us, admission, answer.status, code, fault);
     }
@@ -73,7 +77,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     const settled = settleRate(deps.gate, admission, reply.status === 304, deps.clock.now_us());
     admission = settled instanceof Promise ? await settled : settled;
     if (admission.fault !== null) return refuse(deps, route, exchange, visit.now_us, admission, admission.fault);
-    writeReply(response, reply, request_id, admission.use);
+    writeReply(response, reply, shownId(operation, exchange), admission.use);
     finished(deps, route.id, exchange, visit.now_us, admission, reply.status, null, null);
   } catch (error) {
     admission = await settleRate(deps.gate, admission, false, deps.clock.now_us());
@@ -86,7 +90,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",
-  tag: "",
+  tag: "Operating",
   summary: "",
   auth: "any",
   rate: "general",
@@ -174,6 +178,8 @@ async function answerOf(
   if (!takes_body) return route.handler(handler_request as OperationRequest);
   const holder = () => holderOf(deps.gate, request, caller);
   const bytes = await readBody(request, response, operation, holder);
+  if (operation.form === true)
+    return route.handler({ ...handler_request, body: bytes.toString("utf8") } as OperationRequest);
   if (operation.examines !== "items") {
     const parts = parseInParts(bytes, limits.json_depth_max, operation.body_values_max);
     return answerBody(deps, route, handler_request, visit, known, bytes.length, parts);
@@ -251,9 +257,21 @@ function refuse(
   if (response.headersSent) {
     // A partial answer must not look complete.
     response.destroy();
-  } else writeRefusal(response, refusal, request_id, admission.use);
+  } else writeRefusal(response, challenged(route, refusal), shownId(route?.operation, exchange), admission.use);
   dropRest(request);
   finished(deps, route?.id ?? null, exchange, started_us, admission, refusal.status, refusal.code, fault);
+}
+
+/** The id in X-Request-Id. The error object and the log have the service's own id. */
+function shownId(operation: Operation | undefined, { request, request_id }: Exchange): string {
+  const given = request.headers["x-request-id"];
+  return operation?.standard === "authzen" && typeof given === "string" && given !== "" ? given : request_id;
+}
+
+function challenged(route: Route | null, refusal: Refusal): Refusal {
+  if (route?.operation.bearer !== true || refusal.status !== unauthorized) return refusal;
+  const challenge = bearerChallenge(refusal.code !== "missing_api_key");
+  return { ...refusal, headers: { ...refusal.headers, "www-authenticate": challenge } };
 }
 
 function gone(deps: ServeDeps, route: Route, exchange: Exchange, started_us: number, admission: Admission): void {

@@ -1,6 +1,6 @@
 /** Interfaces that operations use. The edge creates one runtime per node. Each operation takes a `Pick` of it. */
 import type { PullFailure } from "@countersign/contract";
-import type { Contradiction, PolicyDocument } from "@countersign/core";
+import type { Contradiction, PolicyDocument, VerifierKey } from "@countersign/core";
 import type {
   Clock,
   Db,
@@ -9,6 +9,7 @@ import type {
   Log,
   Mailer,
   Passwords,
+  PushRequests,
   RateWindows,
   Sealer,
   Timers,
@@ -91,6 +92,7 @@ export interface Runtime {
   readonly settings: Settings;
   readonly sealer: Sealer;
   readonly httpOut: HttpOut;
+  readonly pushRequests: PushRequests;
   readonly txtRecords: TxtRecords;
   readonly deliveries: DeliveryLoop;
   readonly passwords: Passwords;
@@ -113,4 +115,8 @@ export type Recording = Pick<Runtime, "db" | "clock" | "ids">;
 interface Settings {
   /** Returns the public address of this service, without a trailing slash. */
   public_url(): string;
+  /** Whether an AuthZEN evaluation is recorded. */
+  readonly authzen: "record" | "decide_only";
+  /** Keys of the witnesses that cosign checkpoints. */
+  readonly log_witnesses: readonly VerifierKey[];
 }

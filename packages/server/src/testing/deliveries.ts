@@ -14,6 +14,17 @@ export const roomy: Room = {
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
+/** The settings of a webhook that has none. */
+export const plainSettings = {
+  modes: null,
+  membrane_ids: null,
+  headers: {},
+  alert_after_failures: null,
+  pause_after_failures: null,
+  paused_at: null,
+  secret_overlap_ends_at: null,
+} as const satisfies Partial<Webhook>;
+
 /** The webhooks watch `quota.exceeded`. Their ids are in order, and end their URLs. */
 export async function hearingOrganization(db: Database, webhooks: number) {
   const { org_id } = await testOrganization(db);
@@ -23,8 +34,9 @@ export async function hearingOrganization(db: Database, webhooks: number) {
     const webhook: Webhook = {
       ...{ id, organization_id: org_id, url, escalation_id: null, event_types: ["quota.exceeded"], secret: "***" },
       ...{ active: true, description: "", created_by: null, created_at: "2026-11-21T00:00:00.000000Z" },
+      ...plainSettings,
     };
-    await db.system((query) => insertWebhook(query, webhook, "sealed"));
+    await db.system((query) => insertWebhook(query, webhook, "sealed", null));
   }
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }

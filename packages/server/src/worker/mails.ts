@@ -1,6 +1,8 @@
 /** Due mails are rows, so a lost wake-up costs seconds, and a killed node loses nothing. */
 
+import { sendCards } from "../operations/channels/send-cards.ts";
 import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
+import { sendDigests } from "../operations/escalations/send-digests.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
 import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
 import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
@@ -51,6 +53,8 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
     do {
       while (!stopped && (await tellReviewers(runtime)));
       while (!stopped && (await remindReviewers(runtime)));
+      while (!stopped && (await sendDigests(runtime)));
+      if (!stopped) await sendCards(runtime);
       while (!stopped && (await sendMails(runtime, stopping.signal)));
     } while (!stopped && (await tellAdmins(runtime)));
   }

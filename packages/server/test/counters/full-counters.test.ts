@@ -13,7 +13,7 @@ let ahead_us = 0;
 const mails: Mail[] = [];
 const { url } = await serviceNode(database, {
   clock: { ...real, now_us: () => real.now_us() + ahead_us },
-  mailer: { send: async (mail) => void mails.push(mail) },
+  mailer: { delivers: true, send: async (mail) => void mails.push(mail) },
 });
 
 async function counting(): Promise<Reviewed> {

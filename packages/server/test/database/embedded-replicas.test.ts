@@ -213,6 +213,9 @@ function statementsOn() {
 const ofOpening =
   /select pg_backend_pid\(\)|'transaction_read_only'|statement: set (?:session|idle_session)|'from here on'/;
 
+/** Paths that a standby serves, or that read no database. */
+const readElsewhere = ["/v1/overview", "/v1/policies/fired", "/metrics"];
+
 async function serviceOn(pair: Awaited<ReturnType<typeof openPair>>) {
   const at = (...addresses: string[]) => `postgres://countersign@${addresses.join(",")}/countersign`;
   const service = await wholeService({
@@ -252,7 +255,7 @@ async function serviceOn(pair: Awaited<ReturnType<typeof openPair>>) {
   return { send, get, submit, metric, reads };
 }
 
-test("pages, the overview and backtests are read on a standby, nothing else is, and a failover loses nothing", async () => {
+test("pages, the overview, counts of rules and backtests are read on a standby, nothing else is, and a failover loses nothing", async () => {
   const { log, statements } = statementsOn();
   const pair = await openPair(log, { log_statement: "all" });
   const { send, get, submit, metric, reads } = await serviceOn(pair);
@@ -278,6 +281,9 @@ test("pages, the overview and backtests are read on a standby, nothing else is, 
   }
   const { overview } = await get("/v1/overview");
   expect(overview.decisions).toBe(4);
+  const earlier = await reads();
+  expect(Array.isArray((await get("/v1/policies/fired")).fired.rules)).toBe(true);
+  expect(await reads()).toEqual({ replica: earlier.replica + 1, primary: earlier.primary });
   const [from, to] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)].map((each) =>
     each.toISOString(),
   );
@@ -291,7 +297,7 @@ test("pages, the overview and backtests are read on a standby, nothing else is, 
   await sql(pair.standby, "select 'from here on'");
   const paths = Object.values(operations).flatMap(({ method, path }) => (method === "GET" ? [path as string] : []));
   for (const path of paths) {
-    if (path === "/v1/overview" || path.includes("{") || path === "/metrics") continue;
+    if (readElsewhere.includes(path) || path.includes("{")) continue;
     await send(path);
   }
   await send(`/v1/intents/${intents[0].intent_id}`);

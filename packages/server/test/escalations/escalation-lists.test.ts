@@ -98,7 +98,7 @@ test("refuses the order by time limit for closed ones, and a cursor of another o
   for (const bad of [
     "/v1/escalations?order=expires_at",
     "/v1/escalations?order=expires_at&status=decided",
-    "/v1/escalations?order=created_at&status=pending",
+    "/v1/escalations?order=closed_at&status=pending",
     `${path}&cursor=${soonest}`,
     `${path}&order=expires_at&cursor=${newest}`,
     `${path}&order=expires_at&cursor=${made(`0000-01-01T00:00:00.000000Z ${id}`)}`,

@@ -105,6 +105,36 @@ test("32 claims at once on two nodes: one 200, whatever the Idempotency-Key; the
   expect(audit.filter(({ type }: { type: string }) => type === "claimed")).toHaveLength(1);
 });
 
+test("a claim is passed on from step to step: one of 16 requests replaces a nonce, and none after a report or a freeze", async () => {
+  const of = await reviewedOrganization(database.db, urls[0], { packs: [] });
+  const { claim, path, report, execution } = await submitted({ of });
+  const pass = (nonce: string, next_nonce: string, node = 0, key = of.agent) =>
+    send("POST", `${path}/claim`, key, { nonce, next_nonce }, node);
+  expect((await pass("first", "second")).json.error).toMatchObject({
+    code: "state_conflict",
+    details: [{ message: expect.stringContaining("Nobody has claimed") }],
+  });
+  await claim("first");
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, n) => pass("first", `process ${n}`, n % 2)));
+  const won = answers.findIndex(({ status }) => status === 200);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(15).fill(409)]);
+  expect((await pass("first", `process ${won}`, 1)).json).toEqual(answers[won]?.json);
+  expect((await claim("first")).json.error.code).toBe("already_claimed");
+  expect((await pass(`process ${won}`, "by another", 0, of.operator)).json.error.code).toBe("already_claimed");
+  expect((await execution()).status).toBe("claimed");
+  const { audit } = (await send("GET", `${path}/audit`, of.admin)).json;
+  expect(audit.filter(({ type }: { type: string }) => type === "claimed")).toHaveLength(1);
+
+  expect((await send("POST", "/v1/agents/a/freeze", of.admin, { mode: "block", reason: "odd" })).status).toBe(200);
+  expect((await pass(`process ${won}`, "third")).json.error.code).toBe("frozen");
+  expect((await send("POST", "/v1/agents/a/unfreeze", of.admin, { reason: "fine" })).status).toBe(200);
+  await report("executed");
+  expect((await pass(`process ${won}`, "third")).json.error).toMatchObject({
+    code: "already_claimed",
+    details: [{ execution: "executed" }],
+  });
+});
+
 test("if a client dies between claim and action, the outcome is unknown until an operator reports it", async () => {
   const { claim, report, execution, decision } = await submitted();
   await claim("died");

@@ -7,7 +7,10 @@ import { registerContextSource, removeContextSource } from "../../src/operations
 import { deleteContext, putContext } from "../../src/operations/context/stored-context.ts";
 import { createKey } from "../../src/operations/keys/create-key.ts";
 import { revokeKey } from "../../src/operations/keys/revoke-key.ts";
-import { changeMembrane, createMembrane, goLive } from "../../src/operations/membranes/membranes.ts";
+import { goLive } from "../../src/operations/membranes/go-live.ts";
+import { changeMembrane, createMembrane } from "../../src/operations/membranes/membranes.ts";
+import { returnToShadow } from "../../src/operations/membranes/return-to-shadow.ts";
+import { changeSettings } from "../../src/operations/organizations/organization-settings.ts";
 import { revokeInvitation } from "../../src/operations/people/invitations.ts";
 import { changeProfile, changeRole, removePerson } from "../../src/operations/people/people.ts";
 import { putSingleSignOn, removeSingleSignOn } from "../../src/operations/people/single-sign-on.ts";
@@ -91,7 +94,9 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   deleteContext: (runtime, caller) => deleteContext(runtime, caller, { scope: "org" }),
   createMembrane: (runtime, caller) => createMembrane(runtime, caller, { name: "theirs" }, undefined),
   changeMembrane: (runtime, caller, { membrane_id }) => changeMembrane(runtime, caller, membrane_id, { packs: [] }),
-  goLive: (runtime, caller, { membrane_id }) => goLive(runtime, caller, membrane_id),
+  goLive: (runtime, caller, { membrane_id }) => goLive(runtime, caller, membrane_id, {}, []),
+  returnToShadow: (runtime, caller, { membrane_id }) => returnToShadow(runtime, caller, membrane_id, { reason: "r" }),
+  changeSettings: (runtime, caller) => changeSettings(runtime, caller, { go_live_needs_second_person: false }),
   createPolicy: (runtime, caller) =>
     createPolicy(runtime, caller, { policy: { ...policy, metadata: { name: "another" } } }),
   replacePolicy: (runtime, caller, { policy_id }) =>

@@ -114,6 +114,15 @@ test("people, records, events, mails and the audit trail get masks; the agent ge
   expect(rendered.get("/v1/escalations")).toContain("for [redacted] by [redacted]");
 });
 
+test("a search finds no masked text for people, also not by the end of a page, and finds it for the agent", async () => {
+  for (let count = 0; count < 3; count += 1) await submit("mask");
+  for (const search of [`session_id=s ${ssn}`, `text=${ssn}`, `target=for ${ssn} by ${token} hunter2!`]) {
+    const path = `/v1/intents?limit=1&tool=mask&${new URLSearchParams(search)}`;
+    expect((await get(path, org.reviewer)).json, search).toEqual({ intents: [], next_cursor: null });
+    expect((await get(path, org.agent)).json.intents, search).toHaveLength(1);
+  }
+});
+
 test("an edit with unchanged masks keeps the values, and any other mask is 422", async () => {
   const { path, intent_id } = await submit();
   const edit = (modifications: object[]) =>

@@ -48,7 +48,7 @@ test("list, overview and going live warn of an unbound agent key while a membran
   expect(await overview()).toMatchObject([
     { key_id: unbound.key_id, name: "loose", role: "agent", warnings: ["unbound"] },
   ]);
-  await call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin });
+  await call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin, body: { reason: "Again." } });
   expect(await warnings(unbound.key_id)).toEqual([]);
   expect(await overview()).toEqual([]);
   await goLive();

@@ -2,21 +2,22 @@
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
 import type { listAgents } from "../../src/operations/agents/read-agents.ts";
+import type { TrailFilter } from "../../src/operations/audit/read-trail.ts";
 import type { listCounters } from "../../src/operations/counters/list-counters.ts";
 import type { listGrants } from "../../src/operations/grants/read-grants.ts";
 import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
 import type { listPeople } from "../../src/operations/people/people.ts";
 import type { listPolicies } from "../../src/operations/policies/read-policies.ts";
+import type { listDeliveries } from "../../src/operations/webhooks/list-deliveries.ts";
 import type { listFailedDeliveries } from "../../src/operations/webhooks/list-failed-deliveries.ts";
 import type { retryFailedDeliveries } from "../../src/operations/webhooks/retry-failed-deliveries.ts";
-import type { AuditFilter } from "../../src/store/audit/audit.ts";
 import type { EscalationFilter } from "../../src/store/escalations/escalations.ts";
 import type { IntentFilter } from "../../src/store/intents/intents.ts";
 import type { OverrideFilter } from "../../src/store/overrides/overrides.ts";
 
 /** Filters of each list, by operation. Lists not named here have none. */
 interface Narrowing {
-  listAudit: AuditFilter;
+  listAudit: TrailFilter;
   listEscalations: EscalationFilter;
   listIntents: IntentFilter;
   listOverrides: OverrideFilter;
@@ -24,6 +25,7 @@ interface Narrowing {
   listGrants: Parameters<typeof listGrants>[2];
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
+  listDeliveries: NonNullable<Parameters<typeof listDeliveries>[2]>;
   listAgents: Parameters<typeof listAgents>[2];
   listPeople: Parameters<typeof listPeople>[2];
   listPolicies: Parameters<typeof listPolicies>[2];

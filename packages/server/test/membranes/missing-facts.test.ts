@@ -20,7 +20,10 @@ test("the overview and going live name missing facts, their share, their rules, 
   const pay = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
   for (const intent of [pay, mail, mail, mail])
     expect((await call(url, "POST", "/v1/intents", { key, body: { intent } })).status).toBe(201);
-  const { missing_facts } = await overview();
+  const { missing_facts, policies } = await overview();
+  expect(policies).toContainEqual(
+    expect.objectContaining({ policy: "security.prompt-injection", count: 1, missing_facts: 1 }),
+  );
   expect(missing_facts).toMatchObject({ decisions: 1, share: 0.25 });
   expect(missing_facts.facts).toEqual([
     {

@@ -1,5 +1,7 @@
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
+import { writeChatLink } from "../../src/store/channels/chat-links.ts";
+import { writePushDevice } from "../../src/store/channels/push-devices.ts";
 import { insertPasskey } from "../../src/store/people/passkeys.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
@@ -24,6 +26,10 @@ async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   const created_at = new Date().toISOString();
   const owner = { org_id: admin.session.org_id, user_id, name: "Key", created_at };
   await db.system((query) => insertPasskey(query, { ...passkey, ...owner }));
+  await db.system((query) => writeChatLink(query, owner.org_id, user_id, { team_id: "T1", chat_user_id: user_id }));
+  const endpoint_sha256 = Buffer.from(user_id).toString("hex");
+  const device = { device_id: `device-of-${user_id}`, endpoint_sha256, subscription_sealed: "x" };
+  await db.system((query) => writePushDevice(query, { ...owner, ...device }));
   const verify = async (given: string) => {
     const login = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
     return nodes.send("POST", "/v1/auth/mfa/verify", { cookie: login.cookie as string, body: { code: given } });

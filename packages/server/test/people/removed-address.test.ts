@@ -25,7 +25,7 @@ let urls: string[];
 let password_hash: string;
 beforeAll(async () => {
   const passwords = cheapPasswords();
-  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  const mailer = { delivers: true, send: async (mail: Mail) => void mails.push(mail) };
   const parts = { clock, passwords, httpOut, txtRecords, mailer, config: { public_url } };
   urls = [(await serviceNode(database, parts)).url, (await serviceNode(database, parts)).url];
   password_hash = await passwords.hash(password);

@@ -54,6 +54,46 @@ test("a rotation shows the new secret once; afterwards it signs everything, also
   expect(receiver.received.slice(3).map((each) => signedWith(each, [secret, renewed]))).toEqual([[1], [1]]);
 });
 
+test("during an overlap the old secret signs X-Service-Signature, and both sign webhook-signature; then the new one signs", async () => {
+  const org = await newOrg();
+  const receiver = await testReceiver();
+  const { id, secret } = await org.register(receiver.url, { event_types: ["decision.approved"] });
+  const rotated = await org.api("POST", `/${id}/rotate-secret`, { overlap_seconds: 3_600 });
+  const { secret: renewed, secret_overlap_ends_at } = rotated.json.webhook;
+  expect(Date.parse(secret_overlap_ends_at)).toBeGreaterThan(Date.now());
+  expect((await org.api("GET", `/${id}`)).json.webhook).toMatchObject({ secret: "***", secret_overlap_ends_at });
+  await org.submit();
+  await until(1, receiver.received);
+  const [during] = receiver.received as [Received];
+  const own = `sha256=${createHmac("sha256", secret).update(during.body).digest("hex")}`;
+  expect(during.headers["x-service-signature"]).toBe(own);
+  for (const each of [secret, renewed])
+    expect(() => new StandardWebhook(each).verify(during.body, during.headers as Record<string, string>)).not.toThrow();
+
+  const again = await org.api("POST", `/${id}/rotate-secret`, { overlap_seconds: 60 });
+  expect([again.status, again.json.error.code]).toEqual([409, "state_conflict"]);
+  await database.db.query("update webhooks set overlap_ends_at = now() - interval '1 s' where org_id = $1", [
+    org.org_id,
+  ]);
+  expect((await org.api("GET", `/${id}`)).json.webhook.secret_overlap_ends_at).toBeNull();
+  await org.submit();
+  await until(2, receiver.received);
+  expect(signedWith(receiver.received[1] as Received, [secret, renewed])).toEqual([1]);
+
+  const third = (await org.api("POST", `/${id}/rotate-secret`, { overlap_seconds: 60 })).json.webhook.secret;
+  await org.submit();
+  await until(3, receiver.received);
+  const last = receiver.received[2] as Received;
+  expect(last.headers["x-service-signature"]).toBe(
+    `sha256=${createHmac("sha256", renewed).update(last.body).digest("hex")}`,
+  );
+  const leaked = (await org.api("POST", `/${id}/rotate-secret`)).json.webhook;
+  expect(leaked.secret_overlap_ends_at).toBeNull();
+  await org.submit();
+  await until(4, receiver.received);
+  expect(signedWith(receiver.received[3] as Received, [secret, renewed, third, leaked.secret])).toEqual([3]);
+});
+
 test("each rotation gives a new secret, is audited without it, and makes no decision stale", async () => {
   const org = await newOrg();
   const { id, secret } = await org.register("https://hooks.example.com/x");

@@ -13,8 +13,20 @@ const help = `
 An outcome is unknown if an action was claimed and nobody reported what became of it within 15 minutes. Look in the system that
 the action changes, then report what you found. A claim is never given back.`;
 
+interface ReceiptOptions extends ServiceOptions {
+  readonly tlogProof: boolean;
+}
+
+const receipt_help = `
+Keep the output unchanged: a receipt with one other byte is refused.
+
+Example:
+  $ countersign intents receipt int_01K… > receipt.json`;
+
 export function addIntents(program: Command, terminal: Terminal): void {
-  const intents = program.command("intents").description("find and settle unknown outcomes of actions");
+  const intents = program
+    .command("intents")
+    .description("find and settle unknown outcomes of actions, and print receipts");
   intents
     .command("unknown")
     .description("list actions that were claimed and whose outcome nobody reported")
@@ -38,6 +50,14 @@ export function addIntents(program: Command, terminal: Terminal): void {
       `${help}\n\nExample:\n  $ countersign intents settle int_01K… --status executed --detail "The bank shows the payment."`,
     )
     .action((intent_id: string, options: SettleOptions) => settle(terminal, intent_id, options));
+  intents
+    .command("receipt <intent_id>")
+    .description("print the receipt of a decision, for `countersign verify`")
+    .option("--tlog-proof", "print the C2SP tlog-proof of the decision instead", false)
+    .addOption(urlOption())
+    .addOption(keyOption("operator or auditor key"))
+    .addHelpText("after", receipt_help)
+    .action((intent_id: string, options: ReceiptOptions) => printReceipt(terminal, intent_id, options));
 }
 
 async function listUnknown(terminal: Terminal, options: ServiceOptions): Promise<void> {
@@ -64,4 +84,16 @@ async function settle(
   );
   if (observation === undefined) throw new CommandFailed(strangerText(""));
   terminal.print(visible(`${observation.intent_id} is reported as ${observation.status}`));
+}
+
+async function printReceipt(
+  terminal: Terminal,
+  intent_id: string,
+  { tlogProof, ...service }: ReceiptOptions,
+): Promise<void> {
+  const client = serviceClient(terminal, service);
+  const format = tlogProof ? "tlog-proof" : "json";
+  const text = await answered(() => client.getIntentReceipt(intent_id, { format }));
+  if (!text.startsWith(tlogProof ? "c2sp.org/tlog-proof@v1\n" : "{")) throw new CommandFailed(strangerText(""));
+  await terminal.written(text);
 }

@@ -39,21 +39,22 @@ export function KeysPage() {
     if (caller?.type === "open_mode") void signIn(api_key).catch(toasts.failed);
     else void queries.invalidateQueries({ queryKey: ["keys"] });
   };
+  const createButton = may && (
+    <button type="button" className="button primary" onClick={() => setCreating(true)}>
+      Create a key
+    </button>
+  );
   return (
     <>
       <PageHead title="API keys" about="Agents and integrations sign in with keys. A key is shown in full only once.">
-        {may && (
-          <button type="button" className="button primary" onClick={() => setCreating(true)}>
-            Create a key
-          </button>
-        )}
+        {list.rows.length > 0 && createButton}
       </PageHead>
       <section className="card" aria-label="API keys">
         <Paged
           list={list}
           what="keys"
           empty={
-            <Empty title="No keys yet">
+            <Empty title="No keys yet" action={createButton}>
               <p>The first key ends open mode permanently. After that, every request needs a key.</p>
             </Empty>
           }

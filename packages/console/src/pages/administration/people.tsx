@@ -1,5 +1,7 @@
 import { useState } from "react";
-import { useClient, useMay } from "../../api/session.tsx";
+import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
+import { useClient, useMay, useSession } from "../../api/session.tsx";
+import { OrganizationSwitch } from "../../parts/organization-switch.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Paged, usePaged } from "../../parts/tables/paged.tsx";
@@ -11,6 +13,7 @@ import { ReviewerPaceCard } from "./people/reviewer-pace.tsx";
 export function PeoplePage() {
   const client = useClient();
   const may = useMay("admin");
+  const { caller } = useSession();
   const [inviting, setInviting] = useState(false);
   const [asked, setAsked] = useState<PersonChange | null>(null);
   const list = usePaged(["people", "list"], async (cursor) => {
@@ -40,8 +43,22 @@ export function PeoplePage() {
           {(rows) => <PeopleTable rows={rows} onAsk={setAsked} />}
         </Paged>
       </section>
+      {may && (
+        <section className="card stack" aria-label="Second factor">
+          <h2>Second factor</h2>
+          <OrganizationSwitch
+            label="Everybody needs a second factor: people without one can only set one up"
+            isOn={(settings) => settings.second_factor_required}
+            change={(on) => ({ second_factor_required: on })}
+          />
+          <p className="small muted">
+            API keys go on. Single sign-on counts if your provider reports more than one factor.
+          </p>
+        </section>
+      )}
       {may && <ReviewerPaceCard />}
       {may && <Invitations />}
+      {may && caller?.type !== "open_mode" && <SingleSignOnSettings />}
       {inviting && <InviteDialog onClose={() => setInviting(false)} />}
       {asked !== null && (
         <PersonChangeQuestion

@@ -1,15 +1,15 @@
 import { Security } from "../../account/security.tsx";
-import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
 import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
 import { useMay, useReads, useSession, useSubmits } from "../../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
+import { ErasureSettings } from "../../erasure/erasure-settings.tsx";
 import { FreezeSettings } from "../../freezes/freeze-settings.tsx";
 import { CopyButton } from "../../parts/forms/copy.tsx";
 import { SelectField } from "../../parts/forms/field.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
-import { TestIntent } from "../welcome.tsx";
+import { TestIntent } from "../welcome/test-intent.tsx";
 import { OwnPaceCard } from "./people/reviewer-pace.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ export function SettingsPage() {
             value={theme}
             onChange={(event) => applyTheme(event.target.value as Theme)}
             options={[
-              ["system", "Same as the system"],
+              ["system", "System"],
               ["light", "Light"],
               ["dark", "Dark"],
             ]}
@@ -83,23 +83,18 @@ export function SettingsPage() {
       {reviews && <OwnPaceCard />}
       {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
-      {admin && <TrustedIssuers is_open={caller.type === "open_mode"} />}
-      {submits && <TestIntent api_key={null} />}
-      {admin && (
-        <p className="small muted">
-          The API is described in <a href="/openapi.json">openapi.json</a>.
-        </p>
-      )}
+      <ErasureSettings />
+      {admin && <TokenIssuerSettings />}
+      {submits && <TestIntent />}
+      {admin && <ApiNote />}
     </>
   );
 }
 
-/** Open mode has no single sign-on. */
-function TrustedIssuers({ is_open }: { readonly is_open: boolean }) {
+function ApiNote() {
   return (
-    <>
-      {!is_open && <SingleSignOnSettings />}
-      <TokenIssuerSettings />
-    </>
+    <p className="small muted">
+      The API is described in <a href="/openapi.json">openapi.json</a>.
+    </p>
   );
 }

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
+import { Figure } from "../../parts/figure.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { QuotaMeter } from "../../parts/quota.tsx";
 import { Loaded } from "../../parts/states.tsx";
-import { Data } from "../../parts/tables/data.tsx";
-import { ExactTime } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
+import { MonthsChart } from "./usage/months-chart.tsx";
 
 const shown = (count: number | null) => (count === null ? "unlimited" : count.toLocaleString("en"));
 
@@ -13,32 +14,32 @@ export function UsagePage() {
   const query = useQuery({ queryKey: ["usage"], queryFn: () => client.getUsage(), refetchInterval: 30_000 });
   return (
     <>
-      <PageHead title="Usage" about="Live decisions count; shadow and test decisions do not." />
-      <section className="card stack">
-        <Loaded query={query} what="the usage">
-          {(usage) => (
-            <>
-              <QuotaMeter usage={usage} />
-              <dl className="pairs">
-                <dt>Plan</dt>
-                <dd>
-                  <Data text={usage.plan_id} />
-                </dd>
-                <dt>Used this month</dt>
-                <dd>{shown(usage.used_actions)}</dd>
-                <dt>Included</dt>
-                <dd>{shown(usage.included_actions)}</dd>
-                <dt>Hard limit</dt>
-                <dd>{shown(usage.hard_limit)}</dd>
-                <dt>Period</dt>
-                <dd>
-                  <ExactTime at={usage.period_start} /> – <ExactTime at={usage.period_end} />
-                </dd>
-              </dl>
-            </>
-          )}
-        </Loaded>
-      </section>
+      <PageHead title="Usage" about="Live decisions count; shadow and test decisions do not. Months are in UTC." />
+      <Loaded query={query} what="the usage">
+        {(usage) => (
+          <div className="stack">
+            <div className="figures">
+              <Figure
+                name="Used this month"
+                value={shown(usage.used_actions)}
+                about={
+                  <>
+                    {"starts again "}
+                    <Time at={usage.period_end} />
+                  </>
+                }
+              />
+              <Figure name="Included" value={shown(usage.included_actions)} about={`plan ${usage.plan_id}`} />
+              <Figure name="Hard limit" value={shown(usage.hard_limit)} about="intents above it are refused" />
+            </div>
+            <QuotaMeter usage={usage} />
+            <section className="card stack" aria-labelledby="usage-months">
+              <h2 id="usage-months">Months</h2>
+              <MonthsChart usage={usage} />
+            </section>
+          </div>
+        )}
+      </Loaded>
     </>
   );
 }

@@ -1,40 +1,38 @@
 import { limits } from "@countersign/contract";
-import { useQuery } from "@tanstack/react-query";
-import { useClient } from "../../api/session.tsx";
 import { FilterField, SelectField } from "../../parts/forms/field.tsx";
 import { MembraneFilter } from "../../parts/forms/filter-fields.tsx";
-import { Failed } from "../../parts/states.tsx";
-import { type Scope, type useScope, windows } from "./scope.ts";
+import { CandidatePacks } from "./candidate-packs.tsx";
+import { CandidatePolicies } from "./candidate-policies.tsx";
+import { type ScopeProps, thresholdIn, windows } from "./scope.ts";
 
 export function BacktestForm({
   scope,
   onScope,
   running,
   onRun,
-}: {
-  readonly scope: Scope;
-  readonly onScope: ReturnType<typeof useScope>[1];
-  readonly running: boolean;
-  readonly onRun: () => void;
-}) {
-  const { policy_id } = scope;
-  const { options, chosen } = usePolicyOptions(policy_id);
+}: ScopeProps & { readonly running: boolean; readonly onRun: () => void }) {
   return (
     <form
       className="card stack"
+      aria-label="New backtest"
       onSubmit={(event) => {
         event.preventDefault();
         onRun();
       }}
     >
+      <h2>What to try</h2>
+      <CandidatePolicies scope={scope} onScope={onScope} />
+      <CandidatePacks scope={scope} onScope={onScope} />
       <div className="filters">
-        <SelectField
-          label="Rules"
-          data-wide
-          value={policy_id}
-          onChange={(event) => onScope({ policy_id: event.target.value })}
-          options={options}
-        />
+        <ThresholdField label="Escalate at risk" name="escalate_at" scope={scope} onScope={onScope} />
+        <ThresholdField label="Block at risk" name="block_at" scope={scope} onScope={onScope} />
+      </div>
+      <p className="small muted">
+        From 0 to 1, or “none”. An empty field, like everything that you do not change, stays as it was at each
+        decision.
+      </p>
+      <h2>On which actions</h2>
+      <div className="filters">
         <SelectField
           label="Actions of"
           value={scope.days}
@@ -48,46 +46,29 @@ export function BacktestForm({
           filter={scope.agent_id}
           onFilter={(agent_id) => onScope({ agent_id })}
         />
-        <button
-          type="submit"
-          className="button primary"
-          disabled={running || (policy_id !== "" && chosen.data === undefined)}
-        >
+        <button type="submit" className="button primary" disabled={running}>
           {running ? "Deciding again …" : "Run"}
         </button>
       </div>
-      {chosen.error !== null && <Failed error={chosen.error} retry={() => void chosen.refetch()} />}
-      {policy_id !== "" && (
-        <p className="small muted">
-          As if the newest version of this policy had been active instead of its version at the time, beside all other
-          rules.
-        </p>
-      )}
     </form>
   );
 }
 
-function usePolicyOptions(policy_id: string) {
-  const client = useClient();
-  const policies = useQuery({
-    queryKey: ["policies", "all"],
-    queryFn: async () => (await client.listPolicies({ limit: 200 })).policies,
-  });
-  // Read by its id, because the list ends after 200 and may arrive later.
-  const chosen = useQuery({
-    queryKey: ["policies", "one", policy_id],
-    queryFn: () => client.getPolicy(policy_id),
-    enabled: policy_id !== "",
-  });
-  const listed = (policies.data ?? []).map(
-    ({ policy_id, name, version }) => [policy_id, `${name}, version ${version}`] as const,
+function ThresholdField({
+  label,
+  name,
+  scope,
+  onScope,
+}: ScopeProps & { readonly label: string; readonly name: "escalate_at" | "block_at" }) {
+  const text = scope[name];
+  const wrong = text !== undefined && thresholdIn(text) === undefined;
+  return (
+    <FilterField
+      label={label}
+      maxLength={10}
+      filter={text}
+      onFilter={(given) => onScope({ [name]: given })}
+      wrong={wrong ? "Write a number from 0 to 1, or none. This one is ignored." : null}
+    />
   );
-  const isListed = policy_id === "" || listed.some(([id]) => id === policy_id);
-  const unlisted = chosen.data ? `${chosen.data.name}, version ${chosen.data.version}` : policy_id;
-  const options = [
-    ["", "As recorded (a check)"] as const,
-    ...listed,
-    ...(isListed ? [] : [[policy_id, unlisted] as const]),
-  ];
-  return { options, chosen };
 }

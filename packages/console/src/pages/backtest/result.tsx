@@ -5,7 +5,9 @@ import { Empty } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { ListTable } from "../../parts/tables/list-table.tsx";
 import { spanText } from "../../parts/time.tsx";
+import { FlipGroups } from "./flip-groups.tsx";
 import { Flips, Matrix } from "./verdict-changes.tsx";
+import { agreementText, percent } from "./words.ts";
 
 export function Result({ result }: { readonly result: Backtest }) {
   if (result.evaluated === 0)
@@ -24,6 +26,12 @@ export function Result({ result }: { readonly result: Backtest }) {
         <Matrix result={result} />
       </section>
       {result.not_reproduced.total > 0 && <NotReproduced not_reproduced={result.not_reproduced} />}
+      {result.flip_groups.length > 0 && (
+        <section className="card stack tight">
+          <h2>Changes by rule</h2>
+          <FlipGroups groups={result.flip_groups} />
+        </section>
+      )}
       <section className="card stack tight">
         <h2>Changed verdicts</h2>
         <Flips flips={result.flips} total={result.flips_total} />
@@ -41,8 +49,6 @@ export function Result({ result }: { readonly result: Backtest }) {
     </>
   );
 }
-
-const percent = (value: number | null) => (value === null ? "–" : `${(value * 100).toFixed(1)} %`);
 
 function Figures({ result }: { readonly result: Backtest }) {
   return (
@@ -64,12 +70,8 @@ function Figures({ result }: { readonly result: Backtest }) {
       />
       <Figure
         name="Agrees with reviewers"
-        value={percent(result.human_agreement)}
-        about={
-          result.human_agreement === null
-            ? "no person has ruled on any of these"
-            : "of the actions that people decided and these rules would not send to review"
-        }
+        value={result.human_agreement === null ? "–" : percent(result.human_agreement)}
+        about={agreementText(result.agrees_with_reviewers)}
       />
     </div>
   );
@@ -99,7 +101,11 @@ function NotReproduced({
 
 function RuleTable({ rules }: { readonly rules: Backtest["per_policy"] }) {
   return (
-    <ListTable heads={["Rule", "Fired", "Decisive"]} numbers={2} caption="How often each rule fired">
+    <ListTable
+      heads={["Rule", "Fired", "Decisive", "Fact unknown"]}
+      numbers={3}
+      caption="How often each rule fired, decided, and did not know a fact"
+    >
       {rules.slice(0, 50).map((each) => (
         <tr key={each.policy}>
           <td>
@@ -107,6 +113,7 @@ function RuleTable({ rules }: { readonly rules: Backtest["per_policy"] }) {
           </td>
           <td className="num">{each.fired.toLocaleString("en")}</td>
           <td className="num">{each.decisive.toLocaleString("en")}</td>
+          <td className="num">{each.unknown.toLocaleString("en")}</td>
         </tr>
       ))}
     </ListTable>
@@ -125,6 +132,10 @@ function UnknownFacts({ facts }: { readonly facts: Backtest["unknown_facts"] }) 
                 <Data text={each.path} />
               </span>
               {each.assurance !== undefined && <span className="muted"> only {each.assurance}</span>}
+              <span className="muted">
+                {", for "}
+                <Data text={each.policies.join(", ")} chars_max={120} />
+              </span>
             </span>
             {each.count.toLocaleString("en")}
           </li>

@@ -1,22 +1,21 @@
-import type { Membrane } from "@countersign/contract";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Membrane, RequestedMove } from "@countersign/contract";
 import { useState } from "react";
-import { useClient, useMay } from "../../api/session.tsx";
-import { Confirm } from "../../parts/forms/dialog.tsx";
+import { useMay } from "../../api/session.tsx";
 import { KnownTools } from "../../parts/forms/known-tools.tsx";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { spanText } from "../../parts/time.tsx";
-import { useToasts } from "../../parts/toasts.tsx";
 import { Uncovered } from "../../parts/uncovered.tsx";
 import { paceText } from "../../review/detail/pace-text.ts";
+import { isRequested, MoveDialog, Requested } from "./move-dialog.tsx";
+import { Readiness } from "./readiness.tsx";
+import { RolloutPanel } from "./rollout.tsx";
 import { ShadowReport } from "./shadow-report.tsx";
 
 export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
   const may = useMay("admin");
   /** Kept for the open dialog if someone else changes the membrane. */
-  const [asked, setAsked] = useState<Membrane["status"] | null>(null);
-  const move = useMove(membrane, () => setAsked(null));
+  const [asked, setAsked] = useState<RequestedMove["to"] | null>(null);
   const live = membrane.status === "live";
   return (
     <section className="card stack" aria-label={membrane.name}>
@@ -38,46 +37,20 @@ export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane
               className={live ? "button small bad" : "button small primary"}
               onClick={() => setAsked(live ? "shadow" : "live")}
             >
-              {live ? "Return to shadow" : "Go live"}
+              {`${isRequested(membrane) ? "Confirm: " : ""}${live ? "Return to shadow" : "Go live"}`}
             </button>
           </span>
         )}
       </div>
+      <Requested membrane={membrane} />
+      <RolloutPanel membrane={membrane} />
+      {!live && <Readiness membrane={membrane} />}
       <Settings membrane={membrane} />
       {!live && <ShadowReport membrane={membrane} />}
       <Uncovered membrane={membrane} />
-      {asked !== null && (
-        <MoveQuestion
-          membrane={membrane}
-          to={asked}
-          busy={move.isPending}
-          onConfirm={() => move.mutate(asked)}
-          onClose={() => setAsked(null)}
-        />
-      )}
+      {asked !== null && <MoveDialog membrane={membrane} to={asked} onClose={() => setAsked(null)} />}
     </section>
   );
-}
-
-function useMove({ membrane_id }: Membrane, onSettled: () => void) {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  return useMutation({
-    mutationFn: async (to: Membrane["status"]) =>
-      to === "live" ? client.goLive(membrane_id) : { ...(await client.returnToShadow(membrane_id)), next_steps: [] },
-    onSuccess: ({ status, next_steps }) => {
-      toasts.done(
-        status === "live" ? "Live: its decisions are enforced from now on" : "In shadow: nothing is held any more",
-      );
-      if (next_steps.length > 0) toasts.told("What to do next", next_steps.join(" "));
-    },
-    onError: toasts.failed,
-    onSettled: () => {
-      onSettled();
-      void queries.invalidateQueries({ queryKey: ["membranes"] });
-    },
-  });
 }
 
 const share = (value: number | null) => (value === null ? "never" : `from risk ${value}`);
@@ -127,36 +100,5 @@ function Settings({ membrane }: { readonly membrane: Membrane }) {
       <dt>Id</dt>
       <dd className="mono small">{membrane.membrane_id}</dd>
     </dl>
-  );
-}
-
-function MoveQuestion({
-  membrane,
-  to,
-  ...question
-}: {
-  readonly membrane: Membrane;
-  readonly to: Membrane["status"];
-  readonly busy: boolean;
-  readonly onConfirm: () => void;
-  readonly onClose: () => void;
-}) {
-  return (
-    <Confirm
-      title={to === "shadow" ? "Stop holding actions?" : "Enforce its decisions from now on?"}
-      action={to === "shadow" ? "Return to shadow" : "Go live"}
-      tone={to === "shadow" ? "bad" : "primary"}
-      {...question}
-    >
-      <p>
-        {"Membrane "}
-        <strong>
-          <Data text={membrane.name} />
-        </strong>
-        {to === "shadow"
-          ? ": agents continue whatever the verdict. Open reviews stay open."
-          : ": blocked actions are refused and escalated ones wait for a person. First look at what it would have stopped."}
-      </p>
-    </Confirm>
   );
 }

@@ -1,19 +1,32 @@
-import { limits, type Membrane, type MembraneChange, type Pace } from "@countersign/contract";
+import {
+  limits,
+  type Membrane,
+  type MembraneChange,
+  type Pace,
+  type Reviewer,
+  roleMeets,
+  roleNames,
+} from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { useClient } from "../../api/session.tsx";
 import { Dialog, FormActions } from "../../parts/forms/dialog.tsx";
 import { SelectField, TextField } from "../../parts/forms/field.tsx";
 import { usePacks } from "../../parts/packs.ts";
 import { changedOnly } from "../../parts/records/changed-only.ts";
+import { personText, useEverybody } from "../../parts/records/who.tsx";
 import { Failed, Loaded } from "../../parts/states.tsx";
+import { Data } from "../../parts/tables/data.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** `membrane` null: a new one. */
+/** `membrane` null: a new one. `at`: the field that gets the focus. */
 export function MembraneDialog({
   membrane,
+  at,
   onClose,
 }: {
   readonly membrane: Membrane | null;
+  readonly at?: "reviewers";
   readonly onClose: () => void;
 }) {
   const packs = usePacks();
@@ -40,6 +53,10 @@ export function MembraneDialog({
           <ReviewFields membrane={membrane} />
           <TokenFields membrane={membrane} />
         </div>
+        <ReviewerChoice
+          chosen={membrane?.escalation.reviewers ?? [{ type: "role", id: "reviewer" }]}
+          focused={at === "reviewers"}
+        />
         <fieldset className="stack tight">
           <legend className="small muted">Packs</legend>
           <Loaded query={packs} what="the packs">
@@ -70,13 +87,18 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
     },
     ...(with_packs ? { packs: form.getAll("packs").map(String) } : {}),
     escalation: {
-      reviewers: membrane?.escalation.reviewers ?? [{ type: "role", id: "reviewer" }],
+      reviewers: form.getAll("reviewers").map((id) => reviewerOf(String(id))),
       timeout_seconds: Math.round(Number(text("hours")) * 3_600),
       on_timeout: text("on_timeout") as "block",
       quorum: Number(text("quorum")),
       ...(pace === null && membrane?.escalation.pace == null ? {} : { pace }),
     },
   };
+}
+
+/** Roles have names without an underscore; ids of people and keys have one. */
+function reviewerOf(id: string): Reviewer {
+  return { type: id.includes("_") ? "user" : "role", id } as Reviewer;
 }
 
 /** Null: no pace limit. */
@@ -111,6 +133,40 @@ function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () =>
       onSaved();
     },
   });
+}
+
+const reviewingRoles = roleNames.filter((role) => roleMeets(role, ["reviewer"]));
+
+/** Chooses who may decide held actions. Keys and people who left stay as long as they are ticked. */
+function ReviewerChoice({ chosen, focused }: { readonly chosen: readonly Reviewer[]; readonly focused: boolean }) {
+  const place = useRef<HTMLFieldSetElement>(null);
+  useEffect(() => {
+    if (focused) place.current?.querySelector("input")?.focus();
+  }, [focused]);
+  const everybody = useEverybody(true, true);
+  const people = [...(everybody.data?.values() ?? [])].filter(({ role }) => roleMeets(role, ["reviewer"]));
+  const named = people.map((user) => [user.user_id, personText(user)] as const);
+  const others = chosen.flatMap(({ type, id }) =>
+    type === "user" && named.every(([user_id]) => user_id !== id) ? [[id, id] as const] : [],
+  );
+  const choices = [
+    ...reviewingRoles.map((role) => [role, `everyone with the role ${role}`] as const),
+    ...named,
+    ...others,
+  ];
+  return (
+    <fieldset className="stack tight" ref={place}>
+      <legend className="small muted">Reviewers</legend>
+      <div className="grid-2">
+        {choices.map(([id, text]) => (
+          <label key={id} className="check small">
+            <input type="checkbox" name="reviewers" value={id} defaultChecked={chosen.some((each) => each.id === id)} />
+            <Data text={text} />
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
 }
 
 interface FieldsProps {

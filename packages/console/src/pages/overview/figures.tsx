@@ -2,108 +2,66 @@ import type { Overview } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useSubmits } from "../../api/session.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../../parts/charts.tsx";
-import { Figure } from "../../parts/figure.tsx";
 import { MissingFacts } from "../../parts/missing-facts.tsx";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
-import { Time } from "../../parts/time.tsx";
 import { Latency, Quota } from "./limits.tsx";
+import { ReviewPeople } from "./people.tsx";
+import { changeText, type OverviewFilters, rowsBehind } from "./rows-behind.ts";
 
-export function Figures({ overview }: { readonly overview: Overview }) {
-  return (
-    <>
-      <Totals overview={overview} />
-      {overview.decisions === 0 ? (
-        <>
-          {overview.complete ? <NoDecisions /> : <StillCounting />}
-          <div className="grid-2">
+interface FiguresProps {
+  readonly overview: Overview;
+  readonly filters: OverviewFilters;
+}
+
+export function Figures({
+  overview,
+  filters,
+  onZoom,
+}: FiguresProps & { readonly onZoom: (from: string, to: string) => void }) {
+  if (overview.decisions === 0)
+    return (
+      <>
+        {overview.complete ? <NoDecisions /> : <StillCounting />}
+        <div className="grid-2">
+          <ReviewPeople people={overview.people} />
+          <div className="stack">
             <Latency latency={overview.latency} />
             <Quota />
           </div>
-        </>
-      ) : (
-        <>
-          <section className="card stack tight">
-            <h2>Decisions over time</h2>
-            <DecisionsChart overview={overview} />
-            <Modes overview={overview} />
-          </section>
-          {overview.missing_facts.facts.length > 0 && (
-            <section className="card stack tight" aria-label="Missing facts">
-              <h2>Missing facts</h2>
-              <MissingFacts missing_facts={overview.missing_facts} />
-            </section>
-          )}
-          <div className="grid-2">
-            <Risk overview={overview} />
-            <div className="stack">
-              <Latency latency={overview.latency} />
-              <Quota />
-            </div>
-            <StoppingRules policies={overview.policies} />
-            <BusiestAgents agents={overview.agents} />
-          </div>
-        </>
-      )}
-    </>
-  );
-}
-
-function Totals({ overview }: { readonly overview: Overview }) {
-  const total = (verdict: string) =>
-    overview.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
-  const share = (count: number) =>
-    overview.decisions === 0 ? "–" : `${((count / overview.decisions) * 100).toFixed(1)} %`;
-  const blocked = total("block");
-  const escalated = total("escalate");
-  const { pending, oldest_at } = overview.queue;
-  return (
-    <div className="figures">
-      <Figure
-        name="Decisions"
-        value={overview.decisions.toLocaleString("en")}
-        about={overview.complete ? "all counted" : <CountedSoFar overview={overview} />}
-      />
-      <Figure name="Blocked" value={blocked.toLocaleString("en")} about={share(blocked)} />
-      <Figure name="Escalated" value={escalated.toLocaleString("en")} about={share(escalated)} />
-      <Figure
-        name="Waiting for review"
-        value={pending.toLocaleString("en")}
-        about={
-          oldest_at === null ? (
-            "nothing waits"
-          ) : (
-            <>
-              {"oldest "}
-              <Time at={oldest_at} />
-              {" · "}
-              <Link to="/review">open</Link>
-            </>
-          )
-        }
-      />
-      {overview.contradictions > 0 && (
-        <Figure
-          name="Executed, not allowed"
-          value={overview.contradictions.toLocaleString("en")}
-          about={
-            <Link to="/audit" search={{ type: "contradicted" } as never}>
-              see which
-            </Link>
-          }
-        />
-      )}
-    </div>
-  );
-}
-
-function CountedSoFar({ overview: { as_of } }: { readonly overview: Overview }) {
-  if (as_of.at === null) return "still counting";
+        </div>
+      </>
+    );
   return (
     <>
-      {"still counting, now up to "}
-      <Time at={as_of.at} />
+      <div className="grid-2">
+        <section className="card stack tight">
+          <h2>Decisions over time</h2>
+          <p className="small muted">Drag over a part to see only this period.</p>
+          <DecisionsChart overview={overview} onZoom={onZoom} />
+          <Modes overview={overview} filters={filters} />
+        </section>
+        <StoppingRules overview={overview} filters={filters} />
+        <HeldAgents overview={overview} filters={filters} />
+        <ReviewPeople people={overview.people} />
+      </div>
+      {overview.missing_facts.facts.length > 0 && (
+        <section className="card stack tight" aria-label="Missing facts">
+          <h2>Missing facts</h2>
+          <MissingFacts missing_facts={overview.missing_facts} />
+        </section>
+      )}
+      <div className="grid-2">
+        <section className="card stack tight">
+          <h2>Risk</h2>
+          <RiskChart risk={overview.risk} />
+        </section>
+        <div className="stack">
+          <Latency latency={overview.latency} />
+          <Quota />
+        </div>
+      </div>
     </>
   );
 }
@@ -130,7 +88,7 @@ function NoDecisions() {
   );
 }
 
-function Modes({ overview }: { readonly overview: Overview }) {
+function Modes({ overview, filters }: FiguresProps) {
   const modes = (["live", "shadow", "test"] as const).map(
     (mode) => [mode, overview.buckets.reduce((sum, each) => (each.mode === mode ? sum + each.count : sum), 0)] as const,
   );
@@ -138,34 +96,33 @@ function Modes({ overview }: { readonly overview: Overview }) {
     <p className="row small">
       <span className="muted">By mode:</span>
       {modes.map(([mode, count]) => (
-        <span key={mode}>{`${mode} ${count.toLocaleString("en")}`}</span>
+        <Link key={mode} to="/decisions" search={rowsBehind(overview, { ...filters, mode })}>
+          {`${mode} ${count.toLocaleString("en")}`}
+        </Link>
       ))}
     </p>
   );
 }
 
-function Risk({ overview: { risk } }: { readonly overview: Overview }) {
+function StoppingRules({ overview, filters }: FiguresProps) {
+  const { policies, before, complete } = overview;
+  const earlier = new Map(before.policies.map((each) => [`${each.policy_id} ${each.effect}`, each.count]));
   return (
     <section className="card stack tight">
-      <h2>Risk</h2>
-      <RiskChart risk={risk} />
-    </section>
-  );
-}
-
-function StoppingRules({ policies }: { readonly policies: Overview["policies"] }) {
-  return (
-    <section className="card stack tight">
-      <h2>Rules that stopped or changed most</h2>
+      <h2>Rules that acted</h2>
       {policies.length === 0 && <p className="muted">No rule stopped or changed anything.</p>}
       <HorizontalBars
-        rows={policies.map(({ policy_id, policy, effect, count }) => ({
+        rows={policies.map(({ policy_id, policy, effect, count, missing_facts }) => ({
           key: `${policy_id} ${effect}`,
           count,
+          change: complete && before.complete ? changeText(count, earlier.get(`${policy_id} ${effect}`) ?? 0) : "",
           label: (
             <span className="row">
-              <Data text={policy} chars_max={80} />
+              <Link to="/decisions" search={rowsBehind(overview, filters, { rule: policy })}>
+                <Data text={policy} chars_max={80} more={false} />
+              </Link>
               <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+              {missing_facts > 0 && <MissingShare share={missing_facts / count} />}
             </span>
           ),
         }))}
@@ -174,20 +131,33 @@ function StoppingRules({ policies }: { readonly policies: Overview["policies"] }
   );
 }
 
-function BusiestAgents({ agents }: { readonly agents: Overview["agents"] }) {
+/** The service counts the most frequent missing fact of a rule, so the share may be larger. */
+function MissingShare({ share }: { readonly share: number }) {
+  const percent = `${(share * 100).toLocaleString("en", { maximumFractionDigits: 0 })} %`;
+  return (
+    <span className="muted" title="At least this share acted because a fact was missing or stale">
+      {`${percent} for missing facts`}
+    </span>
+  );
+}
+
+/** The busiest agents, those with the most held actions first. */
+function HeldAgents({ overview, filters }: FiguresProps) {
+  const agents = overview.agents.toSorted((a, b) => b.held - a.held || b.count - a.count);
   return (
     <section className="card stack tight">
-      <h2>Busiest agents</h2>
+      <h2>Agents</h2>
+      <p className="small muted">The busiest, most held first.</p>
       <HorizontalBars
         rows={agents.map(({ agent_id, count, held }) => ({
           key: agent_id,
           count,
           label: (
             <>
-              <Link to="/decisions" search={{ agent_id } as never}>
-                <Data text={agent_id} chars_max={60} />
+              <Link to="/decisions" search={rowsBehind(overview, filters, { agent_id })}>
+                <Data text={agent_id} chars_max={60} more={false} />
               </Link>
-              <span className="muted">{` ${held} held`}</span>
+              <span className="muted">{` ${held.toLocaleString("en")} held`}</span>
             </>
           ),
         }))}

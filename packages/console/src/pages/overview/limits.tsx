@@ -17,7 +17,7 @@ export function Latency({ latency }: { readonly latency: Overview["latency"] }) 
       ) : (
         <>
           <dl className="pairs">
-            <dt>Half within</dt>
+            <dt>p50</dt>
             <dd>{milliseconds(latency.p50_ms)}</dd>
             <dt>p95</dt>
             <dd>{milliseconds(latency.p95_ms)}</dd>
@@ -25,7 +25,7 @@ export function Latency({ latency }: { readonly latency: Overview["latency"] }) 
             <dd>{milliseconds(latency.p99_ms)}</dd>
           </dl>
           <p className="small muted">
-            {`From submission to disk, ${latency.count === 1 ? "one decision" : `${latency.count.toLocaleString("en")} decisions`} in any mode, on the answering node, since`}
+            {`From submission to disk, ${latency.count === 1 ? "one decision" : `${latency.count.toLocaleString("en")} decisions`} in any mode, on the answering node, since `}
             <Time at={latency.since} />
           </p>
         </>

@@ -1,11 +1,13 @@
 import type { Policy } from "@countersign/contract";
-import { Link, useBlocker } from "@tanstack/react-router";
+import { Link, useBlocker, useLocation } from "@tanstack/react-router";
 import { useMay } from "../../api/session.tsx";
 import { CodeEditor } from "../../policies/code-editor.tsx";
 import type { Mark } from "../../policies/document-text.ts";
 import { type Checked, useCheck } from "./policy-check.ts";
 import { type PolicyText, usePolicyText } from "./policy-text.ts";
 import { NewerVersionQuestion, SaveFailed, useSavePolicy } from "./save-policy.tsx";
+
+const reviewers = /(?<=^\s*)reviewers:/m;
 
 /** `policy` null: a new one. */
 export function Editor({ policy }: { readonly policy: Policy | null }) {
@@ -14,6 +16,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
   const { text, dirty, restored } = written;
   const checked = useCheck(text);
   const { save, newer, setNewer } = useSavePolicy(policy, written);
+  const { at } = useLocation().search as { readonly at?: string };
   useBlocker({
     shouldBlockFn: () => dirty && !confirm("Leave without saving your text?"),
     enableBeforeUnload: () => dirty,
@@ -26,6 +29,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
         marks={checked.marks}
         label="Policy document, YAML"
         readOnly={!may}
+        begins={at === "reviewers" ? reviewers : policy === null && !restored ? "all" : null}
       />
       <div className="row between">
         <p className="small" role="status">
@@ -36,7 +40,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
             policy={policy}
             written={written}
             busy={save.isPending}
-            onSave={() => save.mutate(written.begun.current)}
+            onSave={(activates) => save.mutate({ over: written.begun.current, activates })}
           />
         )}
       </div>
@@ -50,7 +54,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
         <NewerVersionQuestion
           version={newer}
           busy={save.isPending}
-          onConfirm={() => save.mutate(newer)}
+          onConfirm={() => save.mutate({ over: newer, activates: false })}
           onClose={() => setNewer(null)}
         />
       )}
@@ -58,7 +62,8 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
       {save.error !== null && <SaveFailed error={save.error} />}
       {policy === null && (
         <p className="small muted">
-          Test it on recorded decisions with a <Link to="/backtest">backtest</Link> after you save it.
+          Before it decides anything, “Save and activate” shows what it would have done in the last 7 days. Or save it
+          and run a <Link to="/backtest">backtest</Link>.
         </p>
       )}
     </section>
@@ -74,8 +79,9 @@ function EditorButtons({
   readonly policy: Policy | null;
   readonly written: PolicyText;
   readonly busy: boolean;
-  readonly onSave: () => void;
+  readonly onSave: (activates: boolean) => void;
 }) {
+  const unsavable = busy || (policy !== null && !dirty);
   return (
     <span className="row">
       {(policy !== null || restored) && dirty && (
@@ -83,8 +89,11 @@ function EditorButtons({
           Take back
         </button>
       )}
-      <button type="button" className="button primary" disabled={busy || (policy !== null && !dirty)} onClick={onSave}>
+      <button type="button" className="button" disabled={unsavable} onClick={() => onSave(false)}>
         {policy === null ? "Save policy" : "Save new version"}
+      </button>
+      <button type="button" className="button primary" disabled={unsavable} onClick={() => onSave(true)}>
+        Save and activate …
       </button>
     </span>
   );

@@ -5,6 +5,9 @@ import { useState } from "react";
 import { useClient, useMay } from "../../api/session.tsx";
 import { Confirm } from "../../parts/forms/dialog.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
+import { Fired } from "../../policies/fired.tsx";
+import { useFilters } from "../../shell/filters.ts";
+import { ActivationEvidence } from "./activation-evidence.tsx";
 
 /** Keeps the displayed version, because a newer one may arrive. */
 interface Asked {
@@ -14,7 +17,7 @@ interface Asked {
 
 export function InForce({ policy }: { readonly policy: Policy }) {
   const may = useMay("admin");
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useAsked(policy, may);
   const act = useAct(policy, () => setAsked(null));
   const newest = policy.active_version === policy.version;
   return (
@@ -23,7 +26,8 @@ export function InForce({ policy }: { readonly policy: Policy }) {
         {policy.active_version === null
           ? "Not active: it decides nothing."
           : `Version ${policy.active_version} is active${policy.status === "shadow" ? " in shadow: it is evaluated and recorded, and stops nothing" : ""}.`}
-        {policy.active_version !== null && !newest && ` Version ${policy.version} waits for activation.`}
+        {policy.active_version !== null && !newest && ` Version ${policy.version} waits for activation.`}{" "}
+        {policy.active_version !== null && <Fired rule={policy.name} words />}
       </p>
       {may && <Buttons policy={policy} onAsk={(what) => setAsked({ what, version: policy.version })} />}
       {asked !== null && (
@@ -39,6 +43,22 @@ export function InForce({ policy }: { readonly policy: Policy }) {
   );
 }
 
+/** The address may ask for an activation, after “Save and activate”. */
+function useAsked(policy: Policy, may: boolean): [Asked | null, (asked: Asked | null) => void] {
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [filters, setFilters] = useFilters(["activate"]);
+  const by_address = may && filters.activate === String(policy.version) && !isLive(policy);
+  return [
+    asked ?? (by_address ? { what: "live", version: policy.version } : null),
+    (next) => {
+      setAsked(next);
+      if (next === null && filters.activate !== undefined) setFilters({ activate: "" });
+    },
+  ];
+}
+
+const isLive = ({ status, active_version, version }: Policy) => status === "live" && active_version === version;
+
 function useAct({ policy_id }: Policy, onSettled: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -46,9 +66,9 @@ function useAct({ policy_id }: Policy, onSettled: () => void) {
   return useMutation({
     mutationFn: async ({ what, version }: Asked) =>
       what === "retire"
-        ? { ...(await client.retirePolicy(policy_id)), warnings: [] }
+        ? { ...(await client.retirePolicy(policy_id)), warnings: [], not_ready: [] }
         : client.activatePolicy(policy_id, what, version),
-    onSuccess: ({ warnings, ...after }) => {
+    onSuccess: ({ warnings, not_ready: _, ...after }) => {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
         after.status === "retired" ? "Retired" : `Version ${after.active_version} is active (${after.status})`,
@@ -71,7 +91,7 @@ function Buttons({ policy, onAsk }: { readonly policy: Policy; readonly onAsk: (
       <Link to="/backtest" search={{ policy_id: policy.policy_id } as never} className="button">
         Backtest
       </Link>
-      {!(policy.status === "live" && newest) && (
+      {!isLive(policy) && (
         <button type="button" className="button primary" onClick={() => onAsk("live")}>
           Activate
         </button>
@@ -121,6 +141,7 @@ function Question({
           policy.status === "live" &&
           `Version ${policy.active_version}, which is live, then stops nothing.`}
       </p>
+      {what === "live" && <ActivationEvidence policy={policy} />}
     </Confirm>
   );
 }

@@ -10,6 +10,13 @@ import { useToasts } from "../../parts/toasts.tsx";
 import { readText } from "../../policies/document-text.ts";
 import type { PolicyText } from "./policy-text.ts";
 
+interface Saving {
+  /** The version that may be replaced. */
+  readonly over: number | undefined;
+  /** Asks afterwards whether to activate the version. */
+  readonly activates: boolean;
+}
+
 /** `save` takes the version that it may replace. If the service has a newer one, it saves nothing and sets `newer`. */
 export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyText) {
   const client = useClient();
@@ -18,7 +25,7 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   const toasts = useToasts();
   const [newer, setNewer] = useState<number | null>(null);
   const save = useMutation({
-    mutationFn: async (over: number | undefined) => {
+    mutationFn: async ({ over }: Saving) => {
       const read = readText(text);
       if (!("policy" in read)) throw new Error("The text is not valid YAML.");
       const input = { policy: read.policy, ...(read.tests.length === 0 ? {} : { tests: read.tests }) };
@@ -27,14 +34,19 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
       setNewer(version === over ? null : version);
       return version === over ? client.replacePolicy(policy.policy_id, input) : null;
     },
-    onSuccess: async (after) => {
+    onSuccess: async (after, { activates }) => {
       if (after === null) return;
       settle();
       queries.setQueryData(["policies", "one", after.policy_id], after);
       void queries.invalidateQueries({ queryKey: ["policies"] });
       toasts.done(`Saved as version ${after.version}`, "It decides nothing until you activate it.");
-      if (policy === null)
-        await navigate({ to: "/policies/$policy_id", params: { policy_id: after.policy_id }, ignoreBlocker: true });
+      if (policy === null || activates)
+        await navigate({
+          to: "/policies/$policy_id",
+          params: { policy_id: after.policy_id },
+          search: (activates ? { activate: String(after.version) } : {}) as never,
+          ignoreBlocker: true,
+        });
     },
   });
   return { save, newer, setNewer };

@@ -76,12 +76,21 @@ export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
 export function FilterField({
   filter,
   onFilter,
+  onTyped,
   ...field
 }: {
   readonly label: string;
   readonly maxLength: number;
   readonly filter: string | undefined;
   readonly onFilter: (text: string) => void;
+  /** Called for each change of the text, and when the field gets the focus. */
+  readonly onTyped?: (text: string) => void;
+  readonly wrong?: string | null;
+  /** The id of a list of suggestions. */
+  readonly list?: string;
+  readonly autoComplete?: "off";
+  readonly type?: "search";
+  readonly "aria-keyshortcuts"?: string;
 }) {
   const current = filter ?? "";
   const [text, setText] = useState(current);
@@ -97,7 +106,11 @@ export function FilterField({
     <TextField
       {...field}
       value={text}
-      onChange={(event) => setText(event.target.value)}
+      onChange={({ target: { value } }) => {
+        setText(value);
+        onTyped?.(value);
+      }}
+      onFocus={() => onTyped?.(text)}
       onBlur={finish}
       onKeyDown={(event) => {
         if (event.key !== "Enter") return;

@@ -11,6 +11,7 @@ test("names the policy, key, person or event of a row, and its result", () => {
     "refund bot, agent",
   );
   expect(auditNote({ type: "key_revoked", data: { key_id: "key_1", name: "refund bot" } })).toBe("refund bot");
+  expect(auditNote({ type: "user_name_changed", data: { from: null, to: "Bob" } })).toBe("no name to Bob");
   expect(auditNote({ type: "user_invited", data: { email: "bob@example.com", role: "reviewer" } })).toBe(
     "bob@example.com, reviewer",
   );

@@ -6,6 +6,8 @@ const auditWords: Partial<Record<AuditType, string>> = {
   decided: "Decided",
   escalated: "Waits for review",
   voted: "A reviewer voted",
+  commented: "A reviewer commented",
+  review_taken: "A reviewer took the review, or gave it back",
   reassigned: "Reassigned to other reviewers",
   reviewed: "Decided by review",
   timed_out: "Timed out",
@@ -43,17 +45,25 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
     case "voted": {
       const verdict = text("verdict") ?? text("outcome");
       const own = data["self_reviewed"] === true ? "self-reviewed" : null;
-      return joined(": ", own, verdict === null ? null : verdictWord(verdict as Decision["verdict"]), text("comment"));
+      const where = data["via"] === "slack" ? "in Slack" : null;
+      const said = verdict === null ? null : verdictWord(verdict as Decision["verdict"]);
+      return joined(": ", own, where, said, text("comment"));
     }
     case "delivered":
     case "delivery_failed":
     case "delivery_retried":
       return joined(": ", text("event_type"), text("error"));
+    case "content_erased": {
+      const count = Array.isArray(data["intents"]) ? data["intents"].length : 0;
+      return count === 0 ? null : `${count} ${count === 1 ? "decision" : "decisions"}`;
+    }
     case "policy_saved":
     case "policy_activated": {
       const version = typeof data["version"] === "number" ? `version ${data["version"]}` : null;
       return joined(", ", text("name"), version, text("mode"));
     }
+    case "user_name_changed":
+      return joined(" to ", text("from") ?? "no name", text("to") ?? "no name");
     case "contradicted":
       return text("because");
     case "key_created":

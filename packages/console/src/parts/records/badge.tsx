@@ -1,4 +1,4 @@
-/** Short words with a colour and, for people who do not see colours, a shape. */
+/** Verdicts as coloured chips, states as words. Each has a mark with a shape, for people who do not see colours. */
 import type { Escalation, PipelineMode, Verdict } from "@countersign/contract";
 
 const verdictWords: Record<Verdict, string> = {
@@ -13,7 +13,7 @@ export function verdictWord(verdict: Verdict): string {
 }
 
 export function VerdictBadge({ verdict }: { readonly verdict: Verdict }) {
-  return <span className={`badge ${verdict}`}>{verdictWords[verdict]}</span>;
+  return <span className={`badge verdict ${verdict}`}>{verdictWords[verdict]}</span>;
 }
 
 /** Live is the normal case and needs no word. */
@@ -25,7 +25,9 @@ export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMod
 export function StatusBadge({ escalation: { status, resolution } }: { readonly escalation: Escalation }) {
   const word = status.replace("_", " ");
   if (resolution === null) return <span className="badge escalate">{word}</span>;
-  return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
+  return (
+    <span className={`badge verdict ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>
+  );
 }
 
 /** The submitter decided, which requires an organization without a second person. */

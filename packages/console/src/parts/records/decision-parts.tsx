@@ -13,6 +13,7 @@ import { Wide } from "../tables/scrolls.tsx";
 import { ExactTime, spanText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
 import { Badge } from "./badge.tsx";
+import { ContentView } from "./content-view.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
 
@@ -82,7 +83,7 @@ function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
           )}
           {reason.unknown_facts.length > 0 && (
             <p className="small">
-              {"It matched because facts were unknown:"}
+              {"It matched because facts were unknown: "}
               <Data text={reason.unknown_facts.map(unknownText).join(", ")} />
             </p>
           )}
@@ -282,10 +283,21 @@ function changersOf({ modifications }: Decision): string {
     : "A reviewer changed";
 }
 
-export function Payload({ decision, content }: { readonly decision: Decision; readonly content: unknown }) {
+/** `printed`: on paper, where nothing can be switched. */
+export function Payload({
+  decision,
+  content,
+  printed = false,
+}: {
+  readonly decision: Decision;
+  readonly content: unknown;
+  readonly printed?: boolean;
+}) {
   if (content === undefined) return <p className="muted">The action has no parameters.</p>;
-  if (decision.modified_content === null || decision.modifications.length === 0)
-    return <JsonView value={content} label="Parameters of the action" />;
+  if (decision.modified_content === null || decision.modifications.length === 0) {
+    const View = printed ? JsonView : ContentView;
+    return <View value={content} label="Parameters of the action" />;
+  }
   return (
     <div className="stack tight">
       <p className="small muted">{`${changersOf(decision)} the action. Lines with − are the request, lines with + would be executed.`}</p>

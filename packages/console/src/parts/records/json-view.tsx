@@ -95,6 +95,11 @@ export function JsonDiff({
   readonly label: string;
 }) {
   const all = useMemo(() => diffLines(before, after), [before, after]);
+  return <FoldedLines all={all} label={label} />;
+}
+
+/** Lines of a difference. Many show only the changes until the reader asks for all. */
+export function FoldedLines({ all, label }: { readonly all: readonly JsonLine[]; readonly label: string }) {
   const [whole, setWhole] = useState(false);
   const { changed, left_out } = useMemo(() => foldedLines(all), [all]);
   const folds = all.length > page_lines && !whole;

@@ -7,6 +7,7 @@ import {
   unclassified_action_type,
 } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
+import { moneyText } from "../money.ts";
 import { Data, Given } from "../tables/data.tsx";
 
 const words = {
@@ -40,7 +41,7 @@ const words = {
 const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
 
 /** Without words for the type, shows the tool, and the type if it adds anything. */
-function DeedWords({ type, verb }: { readonly type: string; readonly verb: string }) {
+export function DeedWords({ type, verb }: { readonly type: string; readonly verb: string }) {
   const words = deeds.get(type);
   if (words !== undefined) return words;
   return (
@@ -60,8 +61,6 @@ function DeedWords({ type, verb }: { readonly type: string; readonly verb: strin
 
 /** Prevents a sentence that ends with "to". */
 const nameless = "a target it does not name";
-
-const money = (usd: number) => usd.toLocaleString("en-US", { style: "currency", currency: "USD" });
 
 type Wanted = Pick<IntentRecord, "agent" | "action" | "estimated_impact" | "decided_as" | "data_classes">;
 
@@ -96,7 +95,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
           {target.sensitivity !== undefined && `; ${target.sensitivity}, says the agent`})
         </span>
       )}
-      {impact?.financial_exposure_usd !== undefined && `, with ${money(impact.financial_exposure_usd)} at stake`}
+      {impact?.financial_exposure_usd !== undefined && `, with ${moneyText(impact.financial_exposure_usd)} at stake`}
       {impact?.audience_size !== undefined && `, reaching ${impact.audience_size.toLocaleString("en")} people`}
       {impact?.reversible === false && (
         <>

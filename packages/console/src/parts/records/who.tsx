@@ -5,6 +5,7 @@ import { Fragment } from "react";
 import { useClient, useMay, useReads, useSession } from "../../api/session.tsx";
 import { nowMs } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
+import { visibleText } from "../visible-text.ts";
 
 async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   const everybody = new Map<string, User>();
@@ -25,8 +26,13 @@ export function useEverybody(wanted: boolean, fresh = false) {
   });
 }
 
+/** The person in a list of choices. */
+export function personText({ name, email }: Pick<User, "name" | "email">): string {
+  return name === null ? email : `${name} (${email})`;
+}
+
 /** Only the newest keys, and only for callers who may read them. */
-function useKeyNames(wanted: boolean) {
+export function useKeyNames(wanted: boolean) {
   const client = useClient();
   const may = useMay("admin");
   return useQuery({
@@ -40,16 +46,22 @@ function useKeyNames(wanted: boolean) {
   });
 }
 
-/** Shows a person's e-mail address or a key's name; the id if the person has left or the name is unknown. */
+/**
+ * Shows a person's name or address, or a key's name; the id if the person has left or the name is unknown. The title of a
+ * name has the address.
+ */
 export function Who({ id }: { readonly id: string }) {
   const everybody = useEverybody(id.startsWith("usr_"));
   const keys = useKeyNames(id.startsWith("key_"));
-  const address = everybody.data?.get(id)?.email;
+  const person = everybody.data?.get(id);
   const key = keys.data?.get(id) ?? null;
   return (
-    <span className={address === undefined && key === null ? "mono small" : "small"} title={id}>
+    <span
+      className={person === undefined && key === null ? "mono small" : "small"}
+      title={person?.name == null ? id : visibleText(`${person.email} ${id}`)}
+    >
       {key !== null && "key "}
-      <Data text={address ?? key ?? id} />
+      <Data text={person === undefined ? (key ?? id) : (person.name ?? person.email)} />
     </span>
   );
 }

@@ -30,7 +30,7 @@ export function Data({
         <Parts text={text} lines={lines} />
       </bdi>
     );
-  const count = `… ${left_out.toLocaleString("en")} more characters …`;
+  const count = `… ${left_out.toLocaleString("en")} characters not shown …`;
   return (
     <bdi className="data" dir="auto">
       <Parts text={text.slice(0, head_chars)} lines={lines} />

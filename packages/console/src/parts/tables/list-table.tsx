@@ -10,16 +10,19 @@ export function ListTable({
   numbers = 0,
   actions = false,
   caption,
+  opens = false,
   children,
 }: {
   readonly heads: readonly string[];
   readonly numbers?: number;
   readonly actions?: boolean;
   readonly caption?: string;
+  /** A click anywhere on a row follows the link in its first cell. */
+  readonly opens?: boolean;
   readonly children: ReactNode;
 }) {
   const table = (
-    <table className="list">
+    <table className={opens ? "list opens" : "list"}>
       {caption !== undefined && <caption className="sr">{caption}</caption>}
       <thead>
         <tr>

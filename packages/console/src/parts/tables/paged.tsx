@@ -6,6 +6,8 @@ import { Failed, Loading } from "../states.tsx";
 interface PageOf<T> {
   readonly rows: readonly T[];
   readonly next_cursor: string | null;
+  /** A search that stopped early read all rows after this time. */
+  readonly searched_to?: string | undefined;
 }
 
 /** A page and the previous one, because the API's cursors lead only forward. */
@@ -43,6 +45,7 @@ export function usePaged<T>(
     joins,
     rows: query.data?.pages.flatMap((page) => page.rows) ?? [],
     page_number: query.data?.pageParams[0]?.number ?? 1,
+    searched_to: query.data?.pages.at(-1)?.searched_to,
   };
 }
 
@@ -52,11 +55,14 @@ export function Paged<T>({
   list,
   what,
   empty,
+  note,
   children,
 }: {
   readonly list: List<T>;
   readonly what: string;
   readonly empty: ReactNode;
+  /** Shown beside the number of rows, for a list that goes on although a page is empty. */
+  readonly note?: ReactNode;
   readonly children: (rows: readonly T[]) => ReactNode;
 }) {
   const top = useRef<HTMLDivElement>(null);
@@ -74,8 +80,11 @@ export function Paged<T>({
       <div ref={top} className="page-top" />
       {none ? empty : children(list.rows)}
       {/* The element stays for "none", because a screen reader does not announce new places. */}
-      <div className={none ? "sr" : "row between small muted"}>
-        <span aria-live="polite">{none ? `No ${what}` : shownText(list)}</span>
+      <div className={none && !list.hasNextPage ? "sr" : "row between small muted"}>
+        <span aria-live="polite">
+          {none ? `No ${what}` : shownText(list)}
+          {note}
+        </span>
         <span className="row">
           {list.hasPreviousPage && (
             <button
@@ -87,7 +96,7 @@ export function Paged<T>({
               Back
             </button>
           )}
-          {list.hasNextPage && !none && (
+          {list.hasNextPage && (
             <button
               type="button"
               className="button small"

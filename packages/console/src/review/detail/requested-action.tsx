@@ -4,6 +4,7 @@ import { Facts, Payload, Reasons, Risk, WouldApprove } from "../../parts/records
 import { IntentFields, Wants } from "../../parts/records/wants.tsx";
 import { CountsLeftOut } from "../../parts/tables/left-out.tsx";
 import { Said } from "../../parts/tables/scrolls.tsx";
+import { AmountsThatDiffer } from "./amounts.tsx";
 import { SimilarCases } from "./similar-cases.tsx";
 import { Votes } from "./votes.tsx";
 
@@ -28,11 +29,18 @@ export function RequestedAction({
         </div>
       )}
       <Wants intent={intent} />
+      <AmountsThatDiffer intent={intent} />
       {intent.payload?.summary !== undefined && intent.payload.summary !== "" && <Said text={intent.payload.summary} />}
+      <CountsLeftOut tell={null}>
+        <SimilarCases escalation={escalation} />
+      </CountsLeftOut>
       <section className="stack tight">
         <h2>Why it waits</h2>
         <Reasons decision={decision} />
       </section>
+      <CountsLeftOut tell={null}>
+        <Votes escalation={escalation} content={content} />
+      </CountsLeftOut>
       {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
         <section className="stack tight">
           <WouldApprove changes={decision.would_approve_if} />
@@ -41,17 +49,20 @@ export function RequestedAction({
       <section className="stack tight">
         <h2>What exactly</h2>
         <Payload decision={decision} content={intent.payload?.content} />
-        <IntentFields intent={intent} />
       </section>
       <section className="stack tight">
         <h2>Facts</h2>
         <Facts facts={facts} decided_at={decision.timestamp} />
       </section>
-      <Risk decision={decision} />
-      <CountsLeftOut tell={null}>
-        <Votes escalation={escalation} content={content} />
-        <SimilarCases escalation={escalation} />
-      </CountsLeftOut>
+      <details className="stack tight">
+        <summary>
+          <h2>{`Tool, session and risk ${decision.risk_score.toFixed(2)}`}</h2>
+        </summary>
+        <div className="stack tight">
+          <IntentFields intent={intent} />
+          <Risk decision={decision} />
+        </div>
+      </details>
       <p className="small">
         <Link to="/decisions/$intent_id" params={{ intent_id: escalation.intent_id }}>
           The whole decision with its audit trail

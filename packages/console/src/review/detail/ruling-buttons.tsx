@@ -1,6 +1,7 @@
 import type { Escalation } from "@countersign/contract";
 import { InOtherHands } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
+import { Marks } from "../marks/marks.tsx";
 import { RuleBar } from "../rule-bar.tsx";
 import type { Act } from "../ruling.tsx";
 import type { RulingRights } from "./ruling-rights.ts";
@@ -24,8 +25,13 @@ export function RulingButtons({
           <InOtherHands reviewers={escalation.reviewers} />
         </p>
       )}
-      {rights.operates && (
+      {rights.mine && rights.seen && (
         <span className="others">
+          <Marks members={[escalation]} keys />
+        </span>
+      )}
+      {rights.operates && (
+        <span className={rights.mine && rights.seen ? "row" : "others"}>
           <button
             type="button"
             className="button small quiet"

@@ -1,5 +1,6 @@
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
+import { Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
 
@@ -23,6 +24,18 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
           {"raised "}
           <Time at={escalation.created_at} />
         </span>
+        {escalation.taken !== undefined && (
+          <span className="small">
+            {"taken by "}
+            <Who id={escalation.taken.by} />
+          </span>
+        )}
+        {escalation.snoozed_until !== undefined && (
+          <span className="small muted">
+            {"snoozed, back "}
+            <Time at={escalation.snoozed_until} />
+          </span>
+        )}
         {open && (
           <span className="small muted">{`without an answer: ${escalation.on_timeout === "block" ? "blocked" : "approved"}`}</span>
         )}

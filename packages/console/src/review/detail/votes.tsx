@@ -1,5 +1,5 @@
 import type { Escalation } from "@countersign/contract";
-import { VerdictBadge } from "../../parts/records/badge.tsx";
+import { Badge, VerdictBadge } from "../../parts/records/badge.tsx";
 import { Reviewers, Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -47,9 +47,23 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
           {vote.modifications && <ChangesOf changes={vote.modifications} content={content} />}
         </div>
       ))}
+      <Comments comments={escalation.comments ?? []} />
       <Ending escalation={escalation} />
     </section>
   );
+}
+
+function Comments({ comments }: { readonly comments: NonNullable<Escalation["comments"]> }) {
+  return comments.map(({ by, comment, at }) => (
+    <div key={`${by} ${at}`} className="reason">
+      <div className="row">
+        <Badge text="comment" />
+        <Who id={by} />
+        <Time at={at} />
+      </div>
+      <Data text={comment} lines />
+    </div>
+  ));
 }
 
 const lapses = {

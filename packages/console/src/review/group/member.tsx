@@ -4,10 +4,11 @@ import { Fragment, useState } from "react";
 import { adviceOn } from "../../api/advice.ts";
 import { Deed } from "../../parts/records/wants.tsx";
 import { InOtherHands } from "../../parts/records/who.tsx";
-import { Data } from "../../parts/tables/data.tsx";
+import { Data, Given } from "../../parts/tables/data.tsx";
 import { TimeLeft } from "../../parts/time.tsx";
 import type { Item } from "../group-run.ts";
 import type { Apart } from "../what-differs.ts";
+import { beside, type Column, valueAt } from "./columns.ts";
 
 const places_max = 8;
 const places_more = 200;
@@ -40,9 +41,12 @@ function ApartFrom({ apart: { places, elsewhere } }: { readonly apart: Apart }) 
   );
 }
 
+/** A row of the group's table. */
 export function Member({
   escalation,
   apart,
+  columns,
+  agent,
   item,
   chosen,
   mine,
@@ -51,6 +55,9 @@ export function Member({
 }: {
   readonly escalation: Escalation;
   readonly apart: Apart | undefined;
+  readonly columns: readonly Column[];
+  /** The members have different agents. */
+  readonly agent: boolean;
   readonly item: Item;
   readonly chosen: boolean;
   /** The caller is among the reviewers. */
@@ -58,37 +65,88 @@ export function Member({
   readonly fixed: boolean;
   readonly onToggle: () => void;
 }) {
-  const { escalation_id, action, reason, risk_score, expires_at } = escalation;
+  const { escalation_id, intent_id, action, agent_id, expires_at } = escalation;
   return (
-    <li className="reason">
-      <label className="check">
-        <input type="checkbox" checked={chosen} disabled={fixed || !mine} onChange={onToggle} />
-        <span>
-          <Deed action={action} />
-        </span>
-      </label>
-      <Data text={reason} chars_max={300} more={false} />
-      {action.summary !== null && action.summary !== "" && (
-        <span className="small">
-          {"In the agent’s own words: "}
-          <Data text={action.summary} chars_max={300} more={false} />
-        </span>
-      )}
-      {apart !== undefined && <ApartFrom apart={apart} />}
-      <span className="row small muted">
-        {`risk ${risk_score.toFixed(2)}`}
+    <tr>
+      <td>
+        <label className="check">
+          <input type="checkbox" checked={chosen} disabled={fixed || !mine} onChange={onToggle} />
+          <span>
+            {agent && (
+              <>
+                <Given text={agent_id} chars_max={60} more={false} />
+                {": "}
+              </>
+            )}
+            <Deed action={action} />
+          </span>
+        </label>
+        <Told escalation={escalation} apart={apart} columns={columns} />
+        {!mine && (
+          <p className="small">
+            <InOtherHands reviewers={escalation.reviewers} /> It is left out.
+          </p>
+        )}
+        {fixed && mine && (
+          <p>
+            <ItemState item={item} chosen={chosen} />
+          </p>
+        )}
+      </td>
+      {columns.map(({ path, outliers }) => (
+        <Cell key={path} text={apart === undefined ? null : valueAt(apart, path)} why={outliers.get(intent_id)} />
+      ))}
+      <td className="small muted">
         <TimeLeft until={expires_at} />
+        <br />
         <Link to="/escalations/$escalation_id" params={{ escalation_id }} target="_blank">
           open it
         </Link>
+      </td>
+    </tr>
+  );
+}
+
+/** The reason, the agent's words, and the differences that have no column or are outside of a narrow screen. */
+function Told({
+  escalation: { intent_id, action, reason },
+  apart,
+  columns,
+}: {
+  readonly escalation: Escalation;
+  readonly apart: Apart | undefined;
+  readonly columns: readonly Column[];
+}) {
+  return (
+    <>
+      <span className="small">
+        <Data text={reason} chars_max={300} more={false} />
       </span>
-      {!mine && (
-        <span className="small">
-          <InOtherHands reviewers={escalation.reviewers} /> It is left out.
-        </span>
+      {action.summary !== null && action.summary !== "" && (
+        <p className="small">
+          {"In the agent’s own words: "}
+          <Data text={action.summary} chars_max={300} more={false} />
+        </p>
       )}
-      {fixed && mine && <ItemState item={item} chosen={chosen} />}
-    </li>
+      {columns.map(({ path, name, outliers }) =>
+        outliers.has(intent_id) ? (
+          <p key={path} className="small outlier on-narrow">
+            <Data text={name} chars_max={40} more={false} />
+            {`: ${outliers.get(intent_id)}`}
+          </p>
+        ) : null,
+      )}
+      {apart !== undefined && <ApartFrom apart={beside(apart, columns)} />}
+    </>
+  );
+}
+
+function Cell({ text, why }: { readonly text: string | null; readonly why: string | undefined }) {
+  return (
+    <td className={why === undefined ? "mono small" : "mono small outlier"}>
+      {text === null ? "—" : <Data text={text} chars_max={300} more />}
+      {why !== undefined && <strong className="why">{why}</strong>}
+    </td>
   );
 }
 

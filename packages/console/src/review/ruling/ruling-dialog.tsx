@@ -3,7 +3,8 @@ import { useRef } from "react";
 import { Dialog } from "../../parts/forms/dialog.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";
 import { ChangesOf } from "../case.tsx";
-import { EditParameters } from "../edit-parameters.tsx";
+import { EditParameters } from "../changes/edit-parameters.tsx";
+import { useToolSchema } from "../changes/parameter-form.tsx";
 import { CaseOf, NeverShown, Wrong } from "./dialog-parts.tsx";
 import { type RulingForm, type RulingProps, useRulingForm } from "./ruling-form.ts";
 import { RulingTexts } from "./ruling-texts.tsx";
@@ -22,6 +23,7 @@ const buttons: Record<Outcome, string> = {
 export function RulingDialog(props: RulingProps) {
   const { outcome, escalation, content, left_out, offered } = props;
   const ruling = useRulingForm(props);
+  const schema = useToolSchema(escalation.membrane_id, escalation.action.verb, ruling.edits);
   const { act, parameters, same } = ruling;
   const form = useRef<HTMLFormElement>(null);
   return (
@@ -57,6 +59,7 @@ export function RulingDialog(props: RulingProps) {
             text={parameters.text}
             edited={parameters.edited}
             offered={offered}
+            schema={schema}
             onText={ruling.write}
           />
         )}

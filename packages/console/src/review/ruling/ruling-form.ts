@@ -6,7 +6,7 @@ import { useClient } from "../../api/session.tsx";
 import { useInHands } from "../../parts/records/who.tsx";
 import { editableJson } from "../../parts/visible-text.ts";
 import type { Changes } from "../case.tsx";
-import { type Offered, readEdited, whyUnready } from "../edit-parameters.tsx";
+import { type Offered, readEdited, whyUnready } from "../changes/edit-parameters.tsx";
 import { type ActProps, useAct } from "./act.ts";
 
 export interface RulingProps extends ActProps {

@@ -18,6 +18,9 @@ export const CallerInfo = Type.Object(
     scope: oneOf(apiKeyFormat.scopes),
     agent_id: nullable(text(limits.agent_id_chars_max, { description: "the only agent that the key may act for" })),
     environment: oneOf(apiKeyFormat.environments),
+    second_factor_missing: Type.Boolean({
+      description: "true: the organization requires a second factor, and this session can only set one up",
+    }),
   },
   { title: "CallerInfo" },
 );

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
-import { CatalogueEntry } from "../membrane.ts";
+import { CatalogueEntry } from "../membranes/membrane.ts";
 import { anyObject, closed, filledText, givenId, id, oneOf, text } from "../shapes.ts";
 
 /** Source: spec §4. */

@@ -18,6 +18,14 @@ import {
 const email = () => Type.String({ format: "email", maxLength: limits.email_chars_max });
 const newPassword = () => Type.String({ minLength: limits.password_chars_min, maxLength: limits.password_chars_max });
 const givenPassword = () => Type.String({ minLength: 1, maxLength: limits.password_chars_max });
+/** Without @, so that a name cannot pass for another person's address. */
+const personName = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: limits.name_chars_max,
+    pattern: "^[^@]*[^@\\s][^@]*$",
+    description: "shown instead of the address; without @",
+  });
 const token = () => Type.String({ minLength: 1, maxLength: 512 });
 const code = () =>
   Type.String({ minLength: 6, maxLength: 32, description: "six digits of the authenticator, or a recovery code" });
@@ -47,13 +55,21 @@ export const AbsenceInput = closed(
 );
 export type AbsenceInput = Static<typeof AbsenceInput>;
 
+const MailRhythm = oneOf(["at_once", "daily"], {
+  description: "daily: one mail a day lists what waits; a review with a tenth of its time left is mailed at once",
+});
+const digestHour = () => Type.Integer({ minimum: 0, maximum: 23, description: "UTC, of the daily mail" });
+
 export const User = Type.Object(
   {
     user_id: id("user"),
     email: text(limits.email_chars_max),
+    name: nullable(text(limits.name_chars_max, { description: "null: the person has none" })),
     role: oneOf(personRoleNames),
     mfa_enabled: Type.Boolean(),
     notify: Type.Boolean({ description: "whether the person gets mails about new escalations" }),
+    mail_rhythm: MailRhythm,
+    digest_hour: digestHour(),
     created_at: timestamp(),
     last_seen_at: nullable(timestamp("of the newest session, to the minute; null: never signed in")),
     /** Only in the list of people. */
@@ -116,9 +132,18 @@ export const PasswordProof = closed({
 export type PasswordProof = Static<typeof PasswordProof>;
 export const PasswordChangeInput = closed({ current_password: givenPassword(), password: newPassword() });
 export type PasswordChangeInput = Static<typeof PasswordChangeInput>;
-export const ProfileChange = closed({ notify: Type.Boolean() });
+export const ProfileChange = closed({
+  name: Type.Optional(nullable(personName())),
+  notify: Type.Optional(Type.Boolean()),
+  mail_rhythm: Type.Optional(MailRhythm),
+  digest_hour: Type.Optional(digestHour()),
+});
 export type ProfileChange = Static<typeof ProfileChange>;
-export const InvitationInput = closed({ email: email(), role: oneOf(personRoleNames) });
+export const InvitationInput = closed({
+  email: email(),
+  role: oneOf(personRoleNames),
+  name: Type.Optional(personName()),
+});
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
@@ -183,6 +208,7 @@ export const Invitation = Type.Object(
   {
     invitation_id: id("invitation"),
     email: text(limits.email_chars_max),
+    name: nullable(text(limits.name_chars_max)),
     role: oneOf(personRoleNames),
     created_at: timestamp(),
     expires_at: timestamp(),

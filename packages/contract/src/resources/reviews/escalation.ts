@@ -2,8 +2,20 @@ import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
 import { EscalationStatus, MessageToAgent, Modification, Outcome } from "../decision.ts";
 import { Target } from "../intent.ts";
-import { NamedReviewer, Pace, Reviewer } from "../membrane.ts";
-import { closed, id, listQuery, nullable, oneOf, PipelineMode, plainText, text, timestamp } from "../shapes.ts";
+import { NamedReviewer, Pace, Reviewer } from "../membranes/membrane.ts";
+import { Erased } from "../records/erased.ts";
+import {
+  closed,
+  id,
+  listQuery,
+  nullable,
+  oneOf,
+  PipelineMode,
+  plainText,
+  text,
+  timeInput,
+  timestamp,
+} from "../shapes.ts";
 
 const reviewedModification = closed({
   op: oneOf(["add", "remove", "replace"]),
@@ -208,6 +220,48 @@ export const Escalation = Type.Object(
       target: nullable(Target),
       summary: nullable(text(limits.summary_chars_max)),
     }),
+    amount_usd: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        description:
+          "the amount at stake: the agent's own figure (`estimated_impact.financial_exposure_usd`), or a larger parameter with a name " +
+          "that ends in `_usd` and that people may see. Absent: neither, or an earlier version opened the review",
+      }),
+    ),
+    missing_facts: Type.Optional(
+      Type.Array(text(256), {
+        maxItems: limits.missing_facts_max,
+        description:
+          "the facts for which alone the review waits: without them no rule holds the action. Absent: there are other reasons",
+      }),
+    ),
+    uncovered: Type.Optional(
+      Type.Literal(true, {
+        description: "no rule approves the tool, so the membrane's default verdict holds it. Absent: a rule holds it",
+      }),
+    ),
+    taken: Type.Optional(
+      Type.Object(
+        { by: text(limits.label_chars_max), at: timestamp() },
+        { description: "the person who works on the pending review. Others may still decide. Absent: nobody" },
+      ),
+    ),
+    comments: Type.Optional(
+      Type.Array(
+        Type.Object({ by: text(limits.label_chars_max), comment: text(limits.comment_chars_max), at: timestamp() }),
+        {
+          maxItems: limits.review_comments_max,
+          description:
+            "only when this escalation is read alone: what people wrote without a ruling, oldest first. Absent: none",
+        },
+      ),
+    ),
+    snoozed_until: Type.Optional(
+      timestamp(
+        "only when this escalation is read alone: the caller does not want to see it before. Absent: not snoozed",
+      ),
+    ),
+    erased: Type.Optional(Erased),
     withdrawn_by: Type.Optional(
       text(limits.label_chars_max, {
         description:
@@ -253,6 +307,33 @@ export const Escalation = Type.Object(
 );
 export type Escalation = Static<typeof Escalation>;
 
+/** Body of /take. */
+export const TakeInput = closed(
+  { taken: Type.Optional(Type.Boolean({ description: "false: give the review back. Default: true" })) },
+  { title: "TakeInput" },
+);
+export type TakeInput = Static<typeof TakeInput>;
+
+/** Body of /comment. */
+export const ReviewCommentInput = closed(
+  { comment: text(limits.comment_chars_max, { description: "for people; agents do not see it" }) },
+  { title: "ReviewCommentInput" },
+);
+export type ReviewCommentInput = Static<typeof ReviewCommentInput>;
+
+/** Body of /snooze. */
+export const SnoozeInput = closed(
+  {
+    until: nullable(
+      timeInput(`in the future, at most ${limits.snooze_days_max} days; null: show the review again at once`),
+    ),
+  },
+  { title: "SnoozeInput" },
+);
+export type SnoozeInput = Static<typeof SnoozeInput>;
+
+export const escalationOrders = ["expires_at", "created_at", "amount_usd", "rule", "tool", "agent_id"] as const;
+
 /** Without `mode`, escalations of test mode are excluded. */
 export const EscalationListQuery = listQuery({
   status: Type.Optional(EscalationStatus),
@@ -266,5 +347,44 @@ export const EscalationListQuery = listQuery({
   ),
   mode: Type.Optional(PipelineMode),
   group: Type.Optional(oneOf(["equal"], { description: "only the newest of pending escalations for equal actions" })),
-  order: Type.Optional(oneOf(["expires_at"], { description: "earliest end first; only with `status=pending`" })),
+  rule: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.label_chars_max,
+      description: "name or id of a policy that holds the action",
+    }),
+  ),
+  tool: Type.Optional(Type.String({ minLength: 1, maxLength: limits.verb_chars_max, description: "`action.verb`" })),
+  amount_usd_min: Type.Optional(
+    Type.Number({ minimum: 0, description: "`amount_usd` at least; without an amount excluded" }),
+  ),
+  amount_usd_max: Type.Optional(
+    Type.Number({ minimum: 0, description: "`amount_usd` at most; without an amount excluded" }),
+  ),
+  from: Type.Optional(timeInput("opened at or after")),
+  to: Type.Optional(timeInput("opened before")),
+  missing_fact: Type.Optional(
+    text(256, { description: "a fact for which alone the review waits, such as `facts.identity.account_status`" }),
+  ),
+  uncovered: Type.Optional(oneOf(["true"], { description: "only reviews of tools that no rule covers" })),
+  text: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.summary_chars_max,
+      description: "a text in the agent, tool, first rule, target, summary or reason, in any case",
+    }),
+  ),
+  mine: Type.Optional(
+    oneOf(["only"], { description: "only the reviews that the caller took, or that name the caller as a reviewer" }),
+  ),
+  snoozed: Type.Optional(
+    oneOf(["exclude", "only"], { description: "without, or only, the reviews that the caller snoozed. Absent: all" }),
+  ),
+  order: Type.Optional(
+    oneOf(escalationOrders, {
+      description:
+        "only with `status=pending`. expires_at: earliest end first; created_at: oldest first; amount_usd: largest first; rule " +
+        "(the first one), tool, agent_id: by name",
+    }),
+  ),
 });

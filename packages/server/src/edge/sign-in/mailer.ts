@@ -33,6 +33,7 @@ export function createMailer(
     disableUrlAccess: true,
   } as object);
   return {
+    delivers: true,
     async send(mail, stop) {
       const late = AbortSignal.timeout(attempt_ms_max);
       const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
@@ -51,6 +52,7 @@ export function createMailer(
 function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): void } {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   return {
+    delivers: false,
     async send(mail) {
       const { message } = await transport.sendMail({
         ...messageOf(mail, from),

@@ -10,7 +10,7 @@ import { createOpenId } from "./open-id.ts";
 
 const redirect_uri = "http://127.0.0.1:9/sso/callback";
 const login = { state: "a-state", nonce: "a-nonce", code_verifier: "v".repeat(64) };
-const ada = { sub: "ada-1", email: "ada@example.com", email_verified: true };
+const ada = { sub: "ada-1", email: "ada@example.com", email_verified: true, name: "Ada Lovelace" };
 
 const local = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => local.close());
@@ -31,7 +31,7 @@ describe("a login", () => {
       client_id,
       redirect_uri,
       response_type: "code",
-      scope: "openid email",
+      scope: "openid email profile",
       state: login.state,
       nonce: login.nonce,
       code_challenge_method: "S256",
@@ -42,6 +42,8 @@ describe("a login", () => {
       subject: "ada-1",
       email: "ada@example.com",
       email_verified: true,
+      name: "Ada Lovelace",
+      multi_factor: false,
     });
   });
 
@@ -70,7 +72,7 @@ describe("a login", () => {
       [{ sub: "d" }, { email: null, email_verified: false }],
     ] as const) {
       const callback = await provider.signIn(await begun(), given);
-      expect(await openId.finish(account, login, callback.href)).toEqual({ subject: given.sub, ...expected });
+      expect(await openId.finish(account, login, callback.href)).toMatchObject({ subject: given.sub, ...expected });
     }
   });
 
@@ -251,8 +253,9 @@ describe("a provider", () => {
     async (methods, takes, tried, enters) => {
       const answer = await finished(ada, undefined, { takes, ...(methods === undefined ? {} : { methods }) });
       const refusal = { failed: "refused", text: "The provider answered invalid_client." };
+      const others = { name: ada.name, multi_factor: false };
       expect(answer).toEqual({
-        ...(enters ? { subject: ada.sub, email: ada.email, email_verified: true } : refusal),
+        ...(enters ? { subject: ada.sub, email: ada.email, email_verified: true, ...others } : refusal),
         tried,
       });
     },
@@ -276,7 +279,16 @@ describe("a provider", () => {
     ["an address there only", { email_verified: true }, { email: hers, email_verified: true }, hers, true],
     ["an address there that is not verified there", { email_verified: true }, { email: hers }, hers, false],
   ] as const)("that returns an address: %s", async (_, claims, userinfo, email, email_verified) => {
-    expect(await finished(claims, userinfo)).toEqual({ subject: ada.sub, email, email_verified });
+    expect(await finished(claims, userinfo)).toMatchObject({ subject: ada.sub, email, email_verified });
+  });
+
+  test.each([
+    ["more than one factor in the ID token", { ...ada, amr: ["pwd", "mfa"] }, undefined, true],
+    ["one factor", { ...ada, amr: ["pwd"] }, undefined, false],
+    ["an amr that is no list", { ...ada, amr: "mfa" }, undefined, false],
+    ["more than one factor in user info only", { email: hers }, { ...ada, amr: ["mfa"] }, false],
+  ] as const)("that says %s", async (_, claims, userinfo, multi_factor) => {
+    expect(await finished(claims, userinfo)).toMatchObject({ subject: ada.sub, name: ada.name, multi_factor });
   });
 
   test("whose user info is malformed or refused logs nobody in with partial data", async () => {

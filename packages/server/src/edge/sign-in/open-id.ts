@@ -63,7 +63,7 @@ async function begin(
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
   const url = buildAuthorizationUrl(configuration, {
     redirect_uri,
-    scope: "openid email",
+    scope: "openid email profile",
     state,
     nonce,
     code_challenge: await calculatePKCECodeChallenge(code_verifier),
@@ -98,10 +98,14 @@ async function finish(
   // Both from the same answer, because `email_verified` is about the address beside it.
   const about = "email" in more ? more : claims;
   const email = about["email"];
+  // User info has no `amr`, because it is about this sign-in.
+  const amr: unknown = claims["amr"];
   return {
     subject: claims.sub,
     email: typeof email === "string" ? email : null,
     email_verified: about["email_verified"] === true,
+    name: [about["name"], claims["name"]].find((each) => typeof each === "string") ?? null,
+    multi_factor: Array.isArray(amr) && amr.includes("mfa"),
   };
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { settings } from "@countersign/contract";
+import { verifierKeyText } from "@countersign/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { type Config, readConfig } from "./config.ts";
@@ -9,6 +10,8 @@ import { openMasterKeys, readMasterKeys, replaceMasterKeyFile } from "./master-k
 
 const key = Buffer.alloc(32, 7);
 const other = Buffer.alloc(32, 8);
+const witness = { url: "https://w.example/x", key: { name: "w.example/1", type: 4, public_key: Buffer.alloc(32, 5) } };
+const witnessKey = verifierKeyText(witness.key);
 
 function refusal(env: Record<string, string>): string {
   try {
@@ -32,7 +35,9 @@ describe("settings", () => {
       master_key: null,
       other_master_keys: [],
       public_url: null,
+      log_witnesses: [],
       signup: "open",
+      authzen: "record",
       webhook_allow_cidrs: [],
       webhook_allow_http: false,
       deliveries_kept_days: 30,
@@ -91,6 +96,7 @@ describe("settings", () => {
       [other, key],
     ],
     ["COUNTERSIGN_PUBLIC_URL", "https://sign.example.com/", "public_url", "https://sign.example.com"],
+    ["COUNTERSIGN_LOG_WITNESSES", `https://w.example/x/ ${witnessKey}`, "log_witnesses", [witness]],
     ["COUNTERSIGN_SIGNUP", "closed", "signup", "closed"],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "webhook_allow_cidrs", ["10.0.0.0/8", "fd00::/8"]],
     ["COUNTERSIGN_WEBHOOK_ALLOW_HTTP", "true", "webhook_allow_http", true],
@@ -158,7 +164,10 @@ describe("settings", () => {
     ["COUNTERSIGN_PUBLIC_URL", "https://me@x/", /without user, path, query and fragment/],
     ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com/countersign/", /served at the root of a host/],
     ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com\\countersign", /served at the root of a host/],
+    ["COUNTERSIGN_LOG_WITNESSES", "https://w.example", /each an http or https URL, a space, and a verifier key/],
+    ["COUNTERSIGN_LOG_WITNESSES", Array(2).fill(`https://w.example ${witnessKey}`).join(","), /different witnesses/],
     ["COUNTERSIGN_SIGNUP", "Closed", /one of open, closed/],
+    ["COUNTERSIGN_AUTHZEN", "off", /one of record, decide_only/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.1", /a comma list of CIDRs/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8,,", /a comma list of CIDRs/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_HTTP", "yes", /true or false/],

@@ -1,7 +1,9 @@
 /** Reads every setting from the environment. No other code reads it. */
+
 import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
+import type { Witness } from "../../operations/log/ask-witnesses.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { type LogLevel, scrub } from "../log.ts";
 import { secretFileVariables, withSecretFiles } from "./secret-files.ts";
@@ -22,7 +24,9 @@ export interface Config {
   readonly other_master_keys: readonly Buffer[];
   /** No trailing slash. Null: the listen address. */
   readonly public_url: string | null;
+  readonly log_witnesses: readonly Witness[];
   readonly signup: "open" | "closed";
+  readonly authzen: "record" | "decide_only";
   readonly webhook_allow_cidrs: readonly string[];
   readonly webhook_allow_http: boolean;
   readonly deliveries_kept_days: number;
@@ -85,7 +89,9 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     master_key: read("COUNTERSIGN_MASTER_KEY"),
     other_master_keys: read("COUNTERSIGN_OTHER_MASTER_KEYS") ?? [],
     public_url: read<string>("COUNTERSIGN_PUBLIC_URL")?.replace(/\/+$/, "") ?? null,
+    log_witnesses: read("COUNTERSIGN_LOG_WITNESSES") ?? [],
     signup: always("COUNTERSIGN_SIGNUP"),
+    authzen: always("COUNTERSIGN_AUTHZEN"),
     webhook_allow_cidrs: read("COUNTERSIGN_WEBHOOK_ALLOW_CIDRS") ?? [],
     webhook_allow_http: always("COUNTERSIGN_WEBHOOK_ALLOW_HTTP"),
     deliveries_kept_days: always("COUNTERSIGN_DELIVERIES_KEPT_DAYS"),

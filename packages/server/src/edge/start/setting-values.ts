@@ -1,5 +1,5 @@
-import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
-import { readUrl as parseUrl } from "@countersign/core";
+import { limits, type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
+import { readUrl as parseUrl, parseVerifierKey, signatureTypes, type VerifierKey } from "@countersign/core";
 import ipaddr from "ipaddr.js";
 import { hostUrls } from "../../store/database/host-urls.ts";
 
@@ -33,11 +33,33 @@ export function readValue(text: string, format: SettingFormat): Reading {
       return readBase64(text, format.bytes);
     case "base64_list":
       return readBase64List(text, format.bytes);
+    case "witness_list":
+      return readWitnesses(text);
     case "rate_limits":
       return readRateLimits(text);
     default:
       return format satisfies never;
   }
+}
+
+function readWitnesses(text: string): Reading {
+  const expected =
+    "different witnesses in a comma list, each an http or https URL, a space, and a verifier key for cosignatures, such as " +
+    "https://witness.example.com/ witness.example.com/w1+8d66cf3f+BK…";
+  const witnesses = text.split(",").map((each) => readWitness(each.trim()));
+  const found = witnesses.filter((each) => each !== null);
+  const names = new Set(found.map(({ key }) => key.name));
+  const right = found.length === witnesses.length && names.size === found.length;
+  return right && found.length <= limits.log_witnesses_max ? { value: found } : { expected };
+}
+
+function readWitness(text: string): { url: string; key: VerifierKey } | null {
+  const [address = "", key_text = "", ...more] = text.split(" ");
+  const url = parseUrl(address);
+  const key = parseVerifierKey(key_text);
+  if (url === null || !/^https?:$/.test(url.protocol) || key === null || more.length > 0) return null;
+  const right = key.type === signatureTypes.cosignature && key.name.length <= limits.log_witness_name_chars_max;
+  return right ? { url: address.replace(/\/+$/, ""), key } : null;
 }
 
 function hasControls(text: string): boolean {

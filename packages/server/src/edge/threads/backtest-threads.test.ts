@@ -37,7 +37,9 @@ const lingering = program(`
   import { parentPort } from "node:worker_threads";
   const none = { evaluated: 0, met: 0, not_met: 0, flips_total: 0, rulings: 0, agreed: 0, flips: [], not_reproduced: [] };
   const maps = { transitions: new Map(), policies: new Map(), paths: new Map() };
-  const counts = { ...none, ...maps, escalations: { recorded: 0, candidate: 0 } };
+  const of = { approve: 0, approve_modified: 0, escalate: 0, block: 0 };
+  const verdicts = { recorded: { ...of }, candidate: { ...of } };
+  const counts = { ...none, ...maps, verdicts, days: new Set(), flip_groups: new Map(), asked: new Map() };
   parentPort.postMessage({ kind: "part", part: { counts, oldest_us: null, cut: false } });
   setInterval(() => undefined, 1000);
 `);

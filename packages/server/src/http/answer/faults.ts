@@ -19,6 +19,7 @@ const messages = new Map(
 const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   expired_api_key: { "x-service-key-expired": "true" },
   overloaded: { "retry-after": "1" },
+  receipt_not_ready: { "retry-after": "2" },
   unavailable: { "retry-after": "1" },
 };
 

@@ -40,6 +40,18 @@ export function writeReply(response: ServerResponse, reply: Reply, request_id: s
   writeText(response, reply.status, head, reply.text);
 }
 
+/** Writes an answer in pieces. Resolves with the fault that ended it, or null. Returns null for an answer in one piece. */
+export function writePieces(
+  response: ServerResponse,
+  answer: Answer,
+  request_id: string,
+  use: RateUse | null,
+): Promise<Fault | null> | null {
+  const { lines, file } = answer;
+  if (lines !== undefined) return writeLines(response, { ...answer, lines }, request_id, use);
+  return file === undefined ? null : writeFile(response, { ...answer, file }, request_id, use);
+}
+
 /** Writes an answer line by line, at the reader's pace. Resolves with the fault that ended it, or null. */
 export async function writeLines(
   response: ServerResponse,
@@ -65,6 +77,31 @@ export async function writeLines(
   return fault;
 }
 
+/** Writes a file at the reader's pace. Resolves with the fault that broke the connection, or null. */
+async function writeFile(
+  response: ServerResponse,
+  { status, headers = {}, file }: Answer & { readonly file: AsyncIterable<Uint8Array> },
+  request_id: string,
+  use: RateUse | null,
+): Promise<Fault | null> {
+  const head = headOf(request_id, use, headers);
+  if (!("Cache-Control" in headers)) head.push("Cache-Control", "no-store");
+  response.writeHead(status, head);
+  response.flushHeaders();
+  try {
+    for await (const piece of file) {
+      if (response.destroyed) break;
+      if (!response.write(piece)) await untilRead(response);
+    }
+  } catch (error) {
+    // Without the last chunk, every HTTP client reports that the answer is incomplete.
+    response.destroy();
+    return faultOf(error);
+  }
+  response.end();
+  return null;
+}
+
 export function writeRefusal(
   response: ServerResponse,
   refusal: Refusal,
@@ -76,6 +113,8 @@ export function writeRefusal(
   writeText(response, refusal.status, head, refusal.json_text);
 }
 
+const ascii = /^[\x20-\x7e]*$/;
+
 function headOf(request_id: string, use: RateUse | null, headers: Readonly<Record<string, string>>): string[] {
   const head = ["X-Request-Id", request_id, "X-Content-Type-Options", "nosniff"];
   if (use !== null) pushRateHeaders(head, use);
@@ -86,8 +125,10 @@ function headOf(request_id: string, use: RateUse | null, headers: Readonly<Recor
 function writeText(response: ServerResponse, status: number, head: string[], text: string): void {
   const bytes = Buffer.byteLength(text);
   head.push("Content-Length", String(bytes));
+  // Node writes a head in the encoding of a text after it, which changes other characters of a client's X-Request-ID.
+  const is_plain = ascii.test(head[1] as string);
   // `end` omits the body for HEAD.
-  response.writeHead(status, head).end(text);
+  response.writeHead(status, head).end(is_plain ? text : Buffer.from(text));
   limitUnread(response, bytes);
 }
 

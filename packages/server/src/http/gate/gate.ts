@@ -26,6 +26,7 @@ import {
   type Unsettled,
   useRate,
 } from "../answer/rate-limit.ts";
+import { bearerToken } from "./bearer.ts";
 import { crossOrigin, isSameOrigin, type SessionCookies } from "./cookie.ts";
 import type { Keys } from "./keys.ts";
 import { type Known, reload } from "./known.ts";
@@ -73,7 +74,7 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
     const closed = !deps.signup_open && visit.operation.refuses?.includes("signup_closed");
     return count(deps, visit, { known: null, recalled: false, fault: closed ? new Fault("signup_closed") : null });
   }
-  const key = visit.request.headers["x-api-key"];
+  const key = presentedKey(visit);
   if (visit.recall && typeof key === "string") {
     const known = deps.keys.recall(key, visit.now_us);
     if (known !== undefined) {
@@ -86,6 +87,13 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
     }
   }
   return admitPresented(deps, visit, key);
+}
+
+/** An operation may also take the key from Authorization. X-API-Key wins, because proxies add the other one. */
+function presentedKey({ operation, request: { headers } }: Visit): string | string[] | undefined {
+  const key = headers["x-api-key"];
+  if (operation.bearer !== true || (key !== undefined && key !== "")) return key;
+  return bearerToken(headers.authorization) ?? key;
 }
 
 /** If the window is full, reads the caller again, because its limits may have been raised since. */
@@ -203,6 +211,8 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
   }
   const outside = outsideNetworks(deps, request, caller);
   if (outside !== null) return outside;
+  if (caller.second_factor_missing && operation.without_second_factor === undefined)
+    return new Fault("second_factor_required");
   if (!roleMeets(caller.role, operation.auth)) {
     const able = roleNames.filter((role) => roleMeets(role, operation.auth));
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);

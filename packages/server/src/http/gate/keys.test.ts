@@ -238,8 +238,29 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     expect(now.json.as).toMatchObject({ org_id, role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
   });
 
-  test("403 for every other key, with one body for existing and unknown ids", async () => {
-    const { api_key } = await org.key();
+  test("an admin rotates another key: the new one keeps its settings and counts as made by the admin, the old one is void", async () => {
+    const admin = await org.key();
+    const old = await org.key({ role: "operator", name: "ops of bob" });
+    const rotate = (key_id: string) => call(node.url, "POST", `/v1/api-keys/${key_id}/rotate`, { key: admin.api_key });
+    const { json, status } = await rotate(old.key_id);
+    expect(status).toBe(200);
+    const read = (key: string) => call(node.url, "GET", "/v1/escalations/webhooks/deliveries/failed", { key });
+    expect([(await read(old.api_key)).status, (await read(json.api_key)).status]).toEqual([401, 200]);
+    const rows = await db.query(
+      "select name, role, created_by, lineage_id, person from api_keys where org_id = $1 and key_id = any($2) order by key_id",
+      [org.org_id, [admin.key_id, json.key_id]],
+    );
+    expect(rows[1]).toEqual({
+      ...{ name: "ops of bob", role: "operator", created_by: admin.key_id, lineage_id: json.key_id },
+      person: (rows[0] as { person: string }).person,
+    });
+    expect((await rotate(old.key_id)).json.error.code).toBe("state_conflict");
+    for (const id of [(await other.key()).key_id, "key_01K00000000000000000000000"])
+      expect((await rotate(id)).status).toBe(404);
+  });
+
+  test("403 for every other key that is no admin's, with one body for existing and unknown ids", async () => {
+    const { api_key } = await org.key({ role: "operator" });
     const [own, foreign] = [await org.key(), await other.key()];
     const bodies = [];
     for (const id of [own.key_id, foreign.key_id, "key_01K00000000000000000000000"]) {

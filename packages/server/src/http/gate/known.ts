@@ -1,16 +1,20 @@
 import type { Caller } from "../../operations/shared/caller.ts";
 import type { RateLimits } from "../answer/rate-limit.ts";
 
-export interface Known {
+interface Remembered {
   readonly caller: Caller;
-  readonly limits: RateLimits;
   /** Reads the caller from the database. */
+  readonly again: () => Promise<Remembered>;
+}
+
+export interface Known extends Remembered {
+  readonly limits: RateLimits;
   readonly again: () => Promise<Known>;
 }
 
-const ofCaller = new WeakMap<Caller, Known>();
+const ofCaller = new WeakMap<Caller, Remembered>();
 
-export function remember(known: Known): Known {
+export function remember<K extends Remembered>(known: K): K {
   ofCaller.set(known.caller, known);
   return known;
 }

@@ -17,7 +17,7 @@ export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgre
   async function identify(token: string): Promise<Known> {
     const session = await runtime.db.system((query) => findSession(query, token));
     if (session === undefined || session.mfa_pending) throw noSession();
-    const { org_id, user_id, session_id, role, auth_epoch } = session;
+    const { org_id, user_id, session_id, role, auth_epoch, second_factor_missing } = session;
     return remember({
       caller: {
         org_id,
@@ -32,6 +32,7 @@ export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgre
         environment: "live",
         actor: user_id,
         auth_epoch,
+        ...(second_factor_missing ? { second_factor_missing } : {}),
       },
       limits,
       again: () => identify(token),

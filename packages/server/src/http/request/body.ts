@@ -8,6 +8,7 @@ import { roomForBody } from "./body-budget.ts";
  * `application/json` without a charset or with UTF-8 (some clients write `utf8`). `application/jsonx` is another type.
  */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-?8"|utf-?8(?:[; \t]|$)))|$)/i;
+const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 
 /**
  * Reads nothing that cannot be accepted. `holder`: the caller that a large body counts for. Faults:
@@ -24,16 +25,25 @@ export async function readBody(
   const length = headers["content-length"];
   const empty = hasNoBody(request);
   const type = headers["content-type"];
-  if (type === undefined ? !empty : !jsonType.test(type)) throw new Fault("unsupported_media_type");
+  const accepted = operation.form === true ? formType : jsonType;
+  if (type === undefined ? !empty : !accepted.test(type)) throw notDeclaredJson(operation);
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw faultAt("unsupported_media_type", "", "not_allowed", "Send the body without Content-Encoding.");
+    const code = operation.standard === "authzen" ? "invalid_request" : "unsupported_media_type";
+    throw faultAt(code, "", "not_allowed", "Send the body without Content-Encoding.");
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // A client must pass the gate before it gets a 100.
   if (headers.expect !== undefined) response.writeContinue();
   const sent = await readBytes(request, bytes_max, roomForBody(response, holder), holder);
+  if (operation.form === true) return sent;
   return sent.length === 0 && (operation.body_optional ?? operation.body === undefined) ? Buffer.from("{}") : sent;
+}
+
+/** AuthZEN answers 400. */
+function notDeclaredJson({ standard }: Operation): Fault {
+  if (standard !== "authzen") return new Fault("unsupported_media_type");
+  return faultAt("invalid_request", "/Content-Type", "not_allowed", "Send Content-Type: application/json.");
 }
 
 export function hasNoBody({ headers }: IncomingMessage): boolean {

@@ -159,7 +159,9 @@ async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }
     call(url, "POST", "/v1/membranes", { key: admin, body: { name: "second", packs: ["security"] } }),
   );
   await decided(agent, { ...heldBody, membrane_id: second.membrane_id });
-  await ok(call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin }));
+  await ok(
+    call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin, body: { reason: "Again." } }),
+  );
   await decided(agent, heldBody);
   return submitted;
 }
@@ -301,7 +303,7 @@ describe("a candidate", () => {
   test("lists the facts that it reads but that are missing", async () => {
     const asking = limitOf(0, { when: "facts.identity.account_status == 'suspended'" }, "asking");
     const figures = await figuresOf(people.admin, { candidate: { policies: [asking], without: ["limit"] } });
-    expect(figures.unknown_facts).toEqual([{ path: "facts.identity.account_status", count: 3 }]);
+    expect(figures.unknown_facts).toEqual([{ path: "facts.identity.account_status", count: 3, policies: ["asking"] }]);
   });
 
   test("changes thresholds", async () => {

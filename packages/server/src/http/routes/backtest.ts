@@ -1,12 +1,23 @@
 import type { BacktestProgress } from "@countersign/contract";
 import { backtest } from "../../operations/backtests/backtest.ts";
+import { getBacktest, listBacktests } from "../../operations/backtests/read-backtests.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { Handlers } from "../handler.ts";
 import { ClientGone } from "../request/body.ts";
+import { wantsLines } from "../request/wants-lines.ts";
 
-export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "backtest"> {
+export function backtestRoutes(
+  runtime: Runtime,
+  packs: Packs,
+): Pick<Handlers, "backtest" | "getBacktest" | "listBacktests"> {
   return {
+    async listBacktests({ caller, query }) {
+      return { status: 200, body: await listBacktests(runtime, caller, query) };
+    },
+    async getBacktest({ caller, params }) {
+      return { status: 200, body: { backtest: await getBacktest(runtime, caller, params.backtest_id) } };
+    },
     async backtest({ caller, body, headers, left }) {
       const signal = left();
       const news = createNews();
@@ -23,10 +34,6 @@ export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "
 }
 
 const ignore = () => undefined;
-
-function wantsLines(accept: string | readonly string[] | undefined): boolean {
-  return typeof accept === "string" && /(?:^|,)\s*application\/x-ndjson\s*(?:;|,|$)/i.test(accept);
-}
 
 /** Unread progress is replaced. */
 function createNews() {

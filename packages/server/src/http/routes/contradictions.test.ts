@@ -11,7 +11,7 @@ const mails: Mail[] = [];
 let url: string;
 let org: Reviewed;
 beforeAll(async () => {
-  ({ url } = await serviceNode(database, { mailer: { send: async (mail) => void mails.push(mail) } }));
+  ({ url } = await serviceNode(database, { mailer: { delivers: true, send: async (mail) => void mails.push(mail) } }));
   org = await reviewedOrganization(database.db, url);
   await activatePayPolicy(url, org, "never", { when: "true", effect: "block", escalation: {} });
 });

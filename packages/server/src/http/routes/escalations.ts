@@ -2,6 +2,7 @@ import { cancelEscalation } from "../../operations/escalations/cancel-escalation
 import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
+import { commentOnEscalation, snoozeEscalation, takeEscalation } from "../../operations/escalations/mark-review.ts";
 import { readPace } from "../../operations/escalations/read-pace.ts";
 import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
 import { revokeApproval } from "../../operations/escalations/revoke-approval.ts";
@@ -20,6 +21,9 @@ type EscalationHandlers = Pick<
   | "withdrawEscalation"
   | "revokeApproval"
   | "reassignEscalation"
+  | "takeEscalation"
+  | "commentOnEscalation"
+  | "snoozeEscalation"
   | "getReviewerPace"
 >;
 
@@ -51,6 +55,17 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
         status: 200,
         body: { escalation: await reassignEscalation(runtime, caller, params.escalation_id, body) },
       };
+    },
+    async takeEscalation({ caller, params, body }) {
+      return { status: 200, body: { escalation: await takeEscalation(runtime, caller, params.escalation_id, body) } };
+    },
+    async commentOnEscalation({ caller, params, body }) {
+      const { escalation_id } = params;
+      const escalation = await commentOnEscalation(runtime, caller, escalation_id, body.comment);
+      return { status: 200, body: { escalation } };
+    },
+    async snoozeEscalation({ caller, params, body }) {
+      return { status: 200, body: { escalation: await snoozeEscalation(runtime, caller, params.escalation_id, body) } };
     },
     async getReviewerPace({ caller }) {
       return { status: 200, body: { pace: await readPace(runtime, caller) } };

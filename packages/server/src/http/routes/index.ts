@@ -10,17 +10,20 @@ import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 import { refuseProblems } from "../request/body-problems.ts";
 import { compileCheck } from "../request/validate.ts";
+import { authzenRoutes } from "./adapters/authzen.ts";
+import { hookRoutes } from "./adapters/hooks.ts";
 import { agentRoutes } from "./agents.ts";
 import { backtestRoutes } from "./backtest.ts";
+import { channelRoutes } from "./channels.ts";
 import { contextRoutes } from "./context.ts";
 import { counterRoutes } from "./counters.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { freezeRoutes } from "./freezes.ts";
 import { grantRoutes } from "./grants.ts";
-import { hookRoutes } from "./hooks.ts";
 import { intentRoutes } from "./intents.ts";
 import { keyRoutes } from "./keys.ts";
-import { membraneRoutes } from "./membranes.ts";
+import { membraneRoutes } from "./membranes/membranes.ts";
+import { rolloutRoutes } from "./membranes/rollouts.ts";
 import { onboardingRoutes } from "./onboarding.ts";
 import { operatingHandlers } from "./operating.ts";
 import { organizationRoutes } from "./organization.ts";
@@ -30,6 +33,10 @@ import { passkeyRoutes } from "./people/passkeys.ts";
 import { peopleRoutes } from "./people/people.ts";
 import { singleSignOnRoutes } from "./people/single-sign-on.ts";
 import { policyRoutes } from "./policies.ts";
+import { erasureRoutes } from "./records/erasure.ts";
+import { exportRoutes } from "./records/exports.ts";
+import { logRoutes } from "./records/log.ts";
+import { receiptRoutes } from "./records/receipts.ts";
 import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -73,11 +80,17 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...keyRoutes(runtime),
     ...intentRoutes(runtime, checkItem),
     ...hookRoutes(runtime, checkHook),
+    ...authzenRoutes(runtime),
     ...contextRoutes(runtime),
     ...tokenIssuerRoutes(runtime),
     ...membraneRoutes(runtime, packs),
+    ...rolloutRoutes(runtime),
     ...escalationRoutes(runtime),
     ...organizationRoutes(runtime, packs),
+    ...exportRoutes(runtime),
+    ...logRoutes(runtime),
+    ...erasureRoutes(runtime),
+    ...receiptRoutes(runtime),
     ...overrideRoutes(runtime),
     ...agentRoutes(runtime),
     ...counterRoutes(runtime),
@@ -90,5 +103,6 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...policyRoutes(runtime, packs),
     ...backtestRoutes(runtime, packs),
     ...webhookRoutes(runtime),
+    ...channelRoutes(runtime),
   };
 }

@@ -53,8 +53,8 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
     },
 
     async listIntents({ caller, query: { limit, cursor, ...filter } }) {
-      const { rows, next_cursor } = await listOwnIntents(runtime, caller, filter, limit ?? pageLimitDefault, cursor);
-      return { status: 200, body: { intents: rows, next_cursor } };
+      const { rows, ...rest } = await listOwnIntents(runtime, caller, filter, limit ?? pageLimitDefault, cursor);
+      return { status: 200, body: { intents: rows, ...rest } };
     },
 
     async getIntent({ caller, params }) {
@@ -80,7 +80,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
     },
 
     async claimIntent({ caller, params, body }) {
-      const text = await claimIntent(runtime, caller, params.intent_id, body.nonce);
+      const text = await claimIntent(runtime, caller, params.intent_id, body);
       return { status: 200, json_text: `{"decision":${text}}` };
     },
 

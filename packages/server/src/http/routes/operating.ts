@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { equalInConstantTime, Fault, faultAt } from "@countersign/core";
+import { bearerToken } from "../gate/bearer.ts";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 
@@ -53,7 +54,7 @@ function metricsForbidden(): Fault {
 /** Compares hashes, so that timing reveals nothing about the token. */
 function hasToken(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
-  const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];
+  const sent = bearerToken(header);
   if (sent === undefined) return false;
   const hash = (text: string) => createHash("sha256").update(text).digest();
   return equalInConstantTime(hash(sent), hash(token));

@@ -41,6 +41,7 @@ describe("the caller", () => {
       scope: "agent",
       agent_id: "a-1",
       environment: "test",
+      second_factor_missing: false,
     });
   });
 });
@@ -72,9 +73,9 @@ describe("the overview", () => {
     expect(blocked.map((each: { mode: string; count: number }) => [each.mode, each.count])).toEqual([["shadow", 1]]);
     expect(overview.risk.reduce((sum: number, count: number) => sum + count, 0)).toBe(3);
     expect(overview.risk[5]).toBe(1);
-    expect(overview.policies).toEqual([{ policy_id, policy: "too-much", effect: "block", count: 1 }]);
+    expect(overview.policies).toEqual([{ policy_id, policy: "too-much", effect: "block", count: 1, missing_facts: 0 }]);
     expect(overview.agents).toEqual([{ agent_id: "payer", count: 3, held: 1 }]);
-    expect(overview.queue).toEqual({ pending: 0, oldest_at: null, next_expires_at: null });
+    expect(overview.queue).toEqual({ pending: 0, due_soon: 0, oldest_at: null, next_expires_at: null });
     const { latency } = overview;
     expect(latency.count).toBe(3);
     expect(latency.p50_ms).toBeGreaterThan(0);

@@ -29,6 +29,13 @@ describe("packs", () => {
     for (const pack of all.packs) expect((await get(`/${pack.name}`)).json).toEqual({ pack });
   });
 
+  test("a pack names the facts that its rules read, with the assurance that they need", async () => {
+    expect((await get("/account")).json.pack.facts).toEqual([
+      { path: "entity_state.account_balance_usd", assurance: "stored" },
+      { path: "entity_state.account_status", assurance: "stored" },
+    ]);
+  });
+
   test("a pack shows its rules in their order, with effect and citations", async () => {
     for (const pack of packs.values()) {
       const { rules, version } = (await get(`/${pack.name}`)).json.pack;

@@ -3,8 +3,10 @@ import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/po
 import { createPolicy } from "../../operations/policies/create-policy.ts";
 import { panelWarnings } from "../../operations/policies/panel-warnings.ts";
 import { checkPolicyInput, redTests } from "../../operations/policies/policy-documents.ts";
+import { readFiredRules } from "../../operations/policies/read-fired-rules.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/policies/read-policies.ts";
+import { readPolicyReadiness } from "../../operations/policies/read-policy-readiness.ts";
 import { sharedCostWarnings } from "../../operations/policies/shared-cost.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer/answer-once.ts";
@@ -20,6 +22,8 @@ type PolicyHandlers = Pick<
   | "activatePolicy"
   | "retirePolicy"
   | "checkPolicy"
+  | "getFiredRules"
+  | "getPolicyReadiness"
   | "getPolicySchema"
 >;
 
@@ -45,10 +49,17 @@ export function policyRoutes(runtime: Runtime, packs: Packs): PolicyHandlers {
       return { status: 200, body: { policy, diagnostics: await redTests(policy.document) } };
     },
     async activatePolicy({ caller, params, body }) {
-      const policy = await activatePolicy(runtime, caller, params.policy_id, body);
+      const { policy, not_ready } = await activatePolicy(runtime, caller, params.policy_id, body);
       const panels = await panelWarnings(runtime, packs, caller.org_id, policy.document);
       const costs = await sharedCostWarnings(runtime, packs, caller.org_id, policy);
-      return { status: 200, body: { policy, warnings: [...panels, ...costs] } };
+      return { status: 200, body: { policy, warnings: [...panels, ...costs], not_ready } };
+    },
+    async getPolicyReadiness({ caller, params, query }) {
+      const readiness = await readPolicyReadiness(runtime, caller, params.policy_id, query.version);
+      return { status: 200, body: { readiness } };
+    },
+    async getFiredRules({ caller }) {
+      return { status: 200, body: { fired: await readFiredRules(runtime, caller) } };
     },
     async retirePolicy({ caller, params }) {
       return { status: 200, body: { policy: await retirePolicy(runtime, caller, params.policy_id) } };

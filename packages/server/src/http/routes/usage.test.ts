@@ -49,6 +49,31 @@ describe("usage and quota", () => {
     expect(json.usage.period_end > json.usage.period_start).toBe(true);
   });
 
+  test("the months before are there, oldest first, with 0 for a month without decisions, and at most 12", async () => {
+    const { own, usage } = await limited(10);
+    const at = (months: number) => {
+      const now = new Date();
+      return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1)).toISOString().slice(0, 7);
+    };
+    expect((await usage()).months).toEqual([{ month: at(0), used_actions: 0 }]);
+    for (const [months, used] of [
+      [14, 9],
+      [3, 7],
+      [1, 5],
+    ] as const)
+      await db.query("insert into usage_periods (org_id, period, used) values ($1, $2, $3)", [
+        own.org_id,
+        at(months),
+        used,
+      ]);
+    expect((await usage()).months).toEqual([
+      { month: at(3), used_actions: 7 },
+      { month: at(2), used_actions: 0 },
+      { month: at(1), used_actions: 5 },
+      { month: at(0), used_actions: 0 },
+    ]);
+  });
+
   test("of 100 concurrent submissions on two nodes with a limit of 10, exactly 10 are decided and 90 are 402", async () => {
     const { key, usage } = await limited(10);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => submit(key, n % 2 === 0 ? url : second)));

@@ -33,7 +33,7 @@ describe("registration", () => {
       description: "note",
     });
     expect(webhook).toMatchObject({ escalation_id: null });
-    expect(webhook.event_types).toHaveLength(13);
+    expect(webhook.event_types).toHaveLength(15);
     expect(webhook.id).toMatch(/^wh_[0-9A-Z]{26}$/);
     expect(Buffer.from(webhook.secret.replace(/^whsec_/, ""), "base64")).toHaveLength(32);
     const read = await org.api("GET", `/${webhook.id}`);

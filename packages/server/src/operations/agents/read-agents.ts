@@ -1,4 +1,4 @@
-import { type AgentDetails, foldName, limits, type RegisteredAgent } from "@countersign/contract";
+import { type AgentDetails, foldName, type ListedAgent, limits, type RegisteredAgent } from "@countersign/contract";
 import {
   allowsAgent,
   bindingsOf,
@@ -13,13 +13,17 @@ import type { Query } from "../../ports.ts";
 import {
   type AgentActions,
   type AgentRow,
+  type AgentWork,
   listAgents as listRows,
   readAgent,
   readAgentActions,
   readChildren,
+  readNewestTools,
   readOpenReviews,
   readParents,
   readSpellings,
+  readWorkOf,
+  work_days,
 } from "../../store/agents/agents.ts";
 import { readFreezes } from "../../store/freezes/freezes.ts";
 import { readKeysOfAgents } from "../../store/keys/keys.ts";
@@ -28,8 +32,10 @@ import { decodeCursor, type Page, page } from "../../store/rows/cursor.ts";
 import { countNewest } from "../figures/keep-figures.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import { currentState } from "../shared/current-rules.ts";
 import type { OrgState } from "../shared/node-services.ts";
 import { inTurns } from "../shared/turns.ts";
+import { countUncoveredTools, readBudgets } from "./agent-standing.ts";
 
 const activity_days = 31;
 const tools_max = 100;
@@ -43,22 +49,47 @@ const isPlace = (place: string): boolean =>
   place.startsWith(place_prefix) && place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
 
 export async function listAgents(
-  runtime: Pick<Runtime, "db">,
+  runtime: Pick<Runtime, "db" | "clock" | "orgStates">,
   { org_id }: Pick<Caller, "org_id">,
   { prefix = "" }: { readonly prefix?: string | undefined },
   limit: number,
   cursor: string | undefined,
-): Promise<Page<RegisteredAgent>> {
+): Promise<Page<ListedAgent>> {
   const after = decodeCursor(cursor, isPlace)?.slice(place_prefix.length) ?? null;
   if (after === null) await countNewest(runtime.db, org_id);
-  return runtime.db.tenant(org_id, async (query) => {
+  const state = await currentState(runtime, org_id);
+  const now_us = runtime.clock.now_us();
+  const today_us = Math.floor(now_us / us_per_day) * us_per_day;
+  const read = await runtime.db.tenant(org_id, async (query) => {
     const { rows, next_cursor } = page(
       await listRows(query, org_id, prefix, after, limit + 1),
       limit,
       ({ agent_id }) => place_prefix + foldName(agent_id),
     );
-    return { rows: await withStatus(query, org_id, rows), next_cursor };
+    const work = await readWorkOf(query, org_id, rows, formatTimestampUs(today_us));
+    const budgets = await readBudgets(query, org_id, state, rows, now_us);
+    const with_status = await withStatus(query, org_id, rows);
+    await readAlongIndexes(query);
+    const from = formatTimestampUs(today_us - (work_days - 1) * us_per_day);
+    return { with_status, work, budgets, tools: await readNewestTools(query, org_id, rows, from), next_cursor };
   });
+  const uncovered = await countUncoveredTools(state, read.tools, now_us);
+  return {
+    rows: read.with_status.map((row): ListedAgent => {
+      const subject = foldName(row.agent_id);
+      const standing = { budget: read.budgets.get(subject) ?? null, uncovered_tools: uncovered.get(subject) ?? 0 };
+      return { ...row, ...workOf(read.work.get(row.agent_id)), ...standing };
+    }),
+    next_cursor: read.next_cursor,
+  };
+}
+
+function workOf(work: AgentWork | undefined): Pick<ListedAgent, "days" | "open_reviews"> {
+  const days = new Map(work?.days.map(({ day, decisions, held }) => [day, { decisions, held }]));
+  return {
+    days: Array.from({ length: work_days }, (_, day) => days.get(day) ?? { decisions: 0, held: 0 }),
+    open_reviews: work?.open_reviews ?? 0,
+  };
 }
 
 export async function withStatus(query: Query, org_id: string, rows: readonly AgentRow[]): Promise<RegisteredAgent[]> {

@@ -4,6 +4,7 @@ import type { Query } from "../../ports.ts";
 import { countWithParent, readAgent, readParents, writeAgent } from "../../store/agents/agents.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
+import { hasRollouts } from "../../store/rollouts/rollouts.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { countNewest } from "../figures/keep-figures.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
@@ -51,8 +52,10 @@ async function write(
   await writeAgent(query, org_id, { ...entry, registered_by: person, at });
   // A changed parent raises the policy epoch, so that decisions under the old one become stale.
   const moved = parent !== (before?.parent_id ?? null);
+  // A rollout may not enforce an agent that is now registered.
+  const rolled = before?.registered_at == null && (await hasRollouts(query, org_id));
   const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "agent_registered", data: entry })];
-  await changeHead(query, head, { raise: moved ? ["policy"] : [], audit });
+  await changeHead(query, head, { raise: moved || rolled ? ["policy"] : [], audit });
   const written = await readAgent(query, org_id, agent_id);
   if (written === undefined) throw new Error("the agent was not written");
   return (await withStatus(query, org_id, [written]))[0] as RegisteredAgent;

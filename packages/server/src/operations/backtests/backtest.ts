@@ -10,6 +10,7 @@ import type { Caller } from "../shared/caller.ts";
 import type { BacktestJob } from "../shared/node-services.ts";
 import { storableUs } from "../shared/storable-time.ts";
 import { candidateOf } from "./backtest-candidate.ts";
+import { keepBacktest, refuseKeeping } from "./keep-backtest.ts";
 
 export interface Following {
   readonly signal: AbortSignal;
@@ -17,22 +18,23 @@ export interface Following {
 }
 
 type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknownPacks"> & { readonly packs: Packs };
-type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">;
+type Who = Pick<Caller, "role" | "scope" | "agent_id">;
 
 /**
- * Decides recorded intents again, with the candidate or as recorded. Stores nothing. Keys of one agent see that agent's
+ * Decides recorded intents again, with the candidate or as recorded. Stores nothing unless it is kept. Keys of one agent see that agent's
  * intents, other keys that only submit see their own; for both, stored and pulled facts are unknown. Faults:
- * invalid_request (window, packs, names to leave out), forbidden (another agent), not_found (membrane), policy_invalid,
+ * invalid_request (window, packs, names to leave out), forbidden (another agent, keeping), not_found (membrane), policy_invalid,
  * and those of `Backtests.run`.
  */
 export async function backtest(
   runtime: Needed,
-  caller: Who,
+  caller: Caller,
   input: BacktestInput,
   following: Following,
 ): Promise<Backtest> {
   const asked_us = runtime.clock.now_us();
   const { org_id } = caller;
+  if (input.keep) refuseKeeping(caller);
   const seq = await runtime.db.tenant(org_id, (query) => readAuditSeq(query, org_id));
   const candidate = await candidateOf(runtime, org_id, input.candidate);
   const job: BacktestJob = {
@@ -59,7 +61,9 @@ export async function backtest(
     signal: following.signal,
     onProgress: (state, evaluated, done) => following.onProgress({ state, evaluated, done, elapsed_ms: elapsed_ms() }),
   });
-  return { backtest_id: runtime.ids.next("backtest"), elapsed_ms: elapsed_ms(), ...figures };
+  const result = { backtest_id: runtime.ids.next("backtest"), elapsed_ms: elapsed_ms(), ...figures };
+  if (input.keep) await keepBacktest(runtime, caller, { input, candidate, result, asked_us });
+  return result;
 }
 
 function noMembrane(): Fault {

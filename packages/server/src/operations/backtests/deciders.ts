@@ -135,6 +135,7 @@ export function readable(
   { row, end, lifts }: ReadRecord,
   { values }: Pick<BacktestJob, "values">,
 ): Readable | Unable {
+  if (row.is_erased) return { missing: "erased" };
   if (end === null) return { missing: "record_unreadable" };
   const decider = deciders.of(row.membrane_id, end.policy_epoch);
   if ("missing" in decider) return decider;

@@ -1,4 +1,5 @@
 import {
+  amountAtStake,
   factsOf,
   type MergedFacts,
   type RecordedCounts,
@@ -73,6 +74,8 @@ export interface ReadInputs {
   readonly counts: RecordedCounts | undefined;
   /** The action joined a review or took over an approval, so an earlier action counts in its place. */
   readonly rests: boolean;
+  /** The amount at stake, without amounts that were hidden from people. Undefined: no figure. */
+  readonly amount_usd: () => number | undefined;
 }
 
 interface IntentDocument {
@@ -80,25 +83,33 @@ interface IntentDocument {
   readonly attested?: boolean;
   readonly counts?: RecordedCounts;
   readonly rests?: string;
+  readonly withheld?: readonly string[];
+  readonly masked?: readonly string[];
 }
 
 /** Null: another format than this version writes. */
 export function recordedOf(row: RecordedRow, lifts: readonly string[] | null): ReadInputs | null {
-  let intent: IntentDocument;
+  let document: IntentDocument;
   let facts: MergedFacts | null;
   try {
-    intent = JSON.parse(row.intent) as IntentDocument;
+    document = JSON.parse(row.intent) as IntentDocument;
     facts = factsOf(JSON.parse(row.facts));
   } catch {
     return null;
   }
-  const { submitted, attested, counts, rests } = intent;
+  const { submitted, attested, counts, rests } = document;
   if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined || facts === null)
     return null;
   const { mode, at_us: now_us, frozen } = row;
   const freezes = frozen === null ? [] : [recordedFreeze(frozen)];
   const recorded = { intent: submitted, attested, facts, mode, now_us, lifts, freezes };
-  return { recorded, counts, rests: rests !== undefined };
+  const { withheld = [], masked = [] } = document;
+  const amount_usd = () => {
+    const shown = withheld.length + masked.length === 0 ? (submitted.payload?.content ?? null) : null;
+    const stated = submitted.estimated_impact?.["financial_exposure_usd"];
+    return amountAtStake(typeof stated === "number" ? stated : undefined, shown).amount_usd;
+  };
+  return { recorded, counts, rests: rests !== undefined, amount_usd };
 }
 
 function recordedFreeze(frozen: NonNullable<RecordedRow["frozen"]>): StandingFreeze {

@@ -114,7 +114,7 @@ class Simulation {
     }
     const recorded: RecordedIntent = { ...replay.recorded, counts: this.#counts.sourceFor(row.mode, row.at_us) };
     const decision = replayIntent(recorded, replay.decider);
-    if (is_tallied) this.#tallyOne(record, recorded, decision);
+    if (is_tallied) this.#tallyOne(record, { ...replay, recorded }, decision);
     this.#countDecided(row, replay, decision);
   }
 
@@ -130,10 +130,12 @@ class Simulation {
     );
   }
 
-  #tallyOne({ row, overridden }: ReadRecord<CountedRow>, { intent }: RecordedIntent, decision: ReplayedDecision): void {
+  #tallyOne({ row, overridden }: ReadRecord<CountedRow>, replay: Readable, decision: ReplayedDecision): void {
     const { intent_id, at_us, mode, verdict: recorded, reviewed } = row;
+    const agent_id = replay.recorded.intent.agent.id;
     const ruled = reviewed ?? (overridden ? "approve" : null);
-    this.tally.add({ intent_id, agent_id: intent.agent.id, at_us, mode, recorded, decision, ruled });
+    const { amount_usd } = replay;
+    this.tally.add({ intent_id, agent_id, at_us, mode, recorded, decision, ruled, amount_usd });
   }
 
   #countRecorded(row: CountedRow, replay: Readable): void {

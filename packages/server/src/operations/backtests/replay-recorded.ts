@@ -113,5 +113,6 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, job: Ba
   const decision = replayIntent({ ...replay.recorded, counts }, replay.decider);
   const ruled = row.reviewed ?? (overridden ? "approve" : null);
   const agent_id = replay.recorded.intent.agent.id;
-  tally.add({ intent_id, agent_id, at_us: row.at_us, mode: row.mode, recorded: verdict, decision, ruled });
+  const { at_us, mode } = row;
+  tally.add({ intent_id, agent_id, at_us, mode, recorded: verdict, decision, ruled, amount_usd: replay.amount_usd });
 }

@@ -25,6 +25,7 @@ import {
   requestAdjustment,
   resetKey,
 } from "../../store/counters/adjustments.ts";
+import { keySha } from "../../store/counters/counters.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
@@ -92,7 +93,7 @@ async function adjust(
   const audit = auditRow(runtime.ids, {
     ...{ intent_id: null, at, actor },
     type: adjusted ? "counter_adjusted" : "counter_adjustment_requested",
-    data: { ...data, ...(first && { requested_by: first.by }) },
+    data: { ...data, place: `${mode}:${place.name}:${keySha(place.key)}`, ...(first && { requested_by: first.by }) },
   });
   if (!adjusted) await requestAdjustment(query, org_id, place, asked, formatTimestampUs(at_us + request_us));
   else {

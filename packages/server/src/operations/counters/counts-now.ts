@@ -10,15 +10,15 @@ import {
 import type { Query } from "../../ports.ts";
 import { readCounters } from "../../store/counters/counters.ts";
 
-/** An action whose counters are read again. Its own entries do not count as earlier ones. */
+/** An action whose counters are read again. Its own entries, under one or more intents, do not count as earlier ones. */
 interface CountedNow {
   readonly org_id: string;
   readonly mode: string;
-  readonly intent_id: string;
+  readonly own: readonly string[];
   readonly now_us: number;
 }
 
-/** Counters as they are now, read under the lock of the organization's head. */
+/** Counters as they are now. Exact if read under the lock of the organization's head. */
 export class CountsNow implements CountSource {
   readonly #action: CountedNow;
   readonly #loaded = new Map<string, { readonly history: CounterHistory; readonly full: boolean }>();
@@ -49,13 +49,13 @@ export class CountsNow implements CountSource {
   }
 
   async #load(query: Query): Promise<void> {
-    const { org_id, mode, intent_id, now_us } = this.#action;
+    const { org_id, mode, own, now_us } = this.#action;
     const missing = [...this.#missing.entries()];
     this.#missing.clear();
     const wanted = missing.map(([, { track, key }]) => {
       return { name: track.name, key, since_us: windowStartUs(track.window, now_us) };
     });
-    const stored = await readCounters(query, org_id, mode, wanted, intent_id);
+    const stored = await readCounters(query, org_id, mode, wanted, own);
     for (const [at, { entries, full }] of stored.entries()) {
       const [place] = missing[at] as (typeof missing)[number];
       this.#loaded.set(place, { history: new CounterHistory(entries), full });

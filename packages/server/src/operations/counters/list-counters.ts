@@ -5,7 +5,6 @@ import {
   type CounterInForce,
   countersInForce,
   type EntryState,
-  Fault,
   formatTimestampUs,
   type PlacedTrack,
   windowStartUs,
@@ -16,6 +15,7 @@ import { type ListedKey, listCounterKeys } from "../../store/counters/list-count
 import { decodeCursor, type Page, page } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import { currentMembrane } from "../shared/current-rules.ts";
 import type { DecidingMembrane } from "../shared/node-services.ts";
 
 const isPlace = (place: string): boolean => /^count\.[a-z0-9_]{1,64} [0-9a-f]{32}$/.test(place);
@@ -34,18 +34,17 @@ export async function listCounters(
   cursor: string | undefined,
 ): Promise<Page<Counter>> {
   const place = decodeCursor(cursor, isPlace);
-  const membrane = (await orgStates.get(org_id)).membrane(filter.membrane_id);
-  if (membrane === undefined) throw new Fault("not_found");
+  const membrane = await currentMembrane({ orgStates }, org_id, filter.membrane_id);
   const { byName } = membrane.policySet.tracks;
   const wanted = filter.name === undefined ? [...byName.keys()] : [`count.${filter.name}`];
   const names = wanted.filter((name) => byName.get(name)?.kind === "count");
   const mode = filter.mode ?? "live";
-  const agent = filter.agent_id === undefined ? null : foldName(filter.agent_id);
+  const agents = filter.agent_id === undefined ? null : [foldName(filter.agent_id)];
   const [name = "", key_sha = ""] = place?.split(" ") ?? [];
   const after = place === null ? null : { name, key_sha };
   const now_us = clock.now_us();
   return db.tenant(org_id, async (query) => {
-    const keys = await listCounterKeys(query, org_id, { mode, names, agent }, after, limit + 1);
+    const keys = await listCounterKeys(query, org_id, { mode, names, agents }, after, limit + 1);
     const found = page(keys, limit, (row) => `${row.name} ${row.key_sha}`);
     return { ...found, rows: await showKeys(query, org_id, membrane, mode, found.rows, now_us) };
   });

@@ -119,7 +119,9 @@ class CounterMemory implements NodeCounters {
           this.#drop(place, found);
           return undefined;
         }
-        newest.set(countPlace(track.name, key), found.last_id);
+        // The first read counts: if the key changes before a second one, the commit must notice.
+        const read_as = countPlace(track.name, key);
+        if (!newest.has(read_as)) newest.set(read_as, found.last_id);
         return found.history.read(track, now_us, own, except);
       },
       later: {

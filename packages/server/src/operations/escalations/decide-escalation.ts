@@ -75,7 +75,7 @@ async function castVote(
   const { person, self_reviewed } = reviewer;
   if (outcome !== "block") await demandApprovable(query, caller, action);
   const { mode, intent_id } = action;
-  const counts = new CountsNow({ org_id, mode, intent_id, now_us: parseTimestampUs(at) ?? 0 });
+  const counts = new CountsNow({ org_id, mode, own: [intent_id], now_us: parseTimestampUs(at) ?? 0 });
   const present = { ...(await readPresent(query, org_id, action, state, at)), counts };
 
   const proposed = await counts.settle(query, () => workOutRuling({ action, review, person, input }, present));
@@ -103,6 +103,7 @@ async function castVote(
 
   const { fast } = marks;
   const own = {
+    ...(caller.via === undefined ? {} : { via: caller.via }),
     ...(self_reviewed ? { self_reviewed } : {}),
     ...(fast === undefined ? {} : { fast }),
     ...(lapsed.length === 0 ? {} : { lapsed: lapsed.map(lapsedVote) }),

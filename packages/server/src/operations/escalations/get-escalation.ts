@@ -2,6 +2,7 @@ import { type Escalation, roleMeets } from "@countersign/contract";
 import { Fault, type Present, type Review } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readNobodyWaits, readReview } from "../../store/escalations/escalations.ts";
+import { readMarks } from "../../store/escalations/review-marks.ts";
 import { noteShown, wasShown } from "../../store/escalations/reviewer-times.ts";
 import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
@@ -27,17 +28,19 @@ export async function getEscalation(
   escalation_id: string,
 ): Promise<Escalation> {
   const { org_id, role, lineage_id } = caller;
-  const { review, nobody_waits, stopped } = await runtime.db.tenant(org_id, async (query) => {
+  const { review, nobody_waits, marks, stopped } = await runtime.db.tenant(org_id, async (query) => {
     const stored = await readReview(query, org_id, escalation_id);
     if (stored === undefined) throw new Fault("not_found");
     const { review } = await standingReview(query, org_id, stored, await databaseNow(query));
     return {
       review,
       nobody_waits: await readNobodyWaits(query, org_id, escalation_id),
+      marks: await readMarks(query, org_id, review.record, (await identityOf(query, org_id, lineage_id)).person),
       stopped: await readStoppedReviews(query, org_id, [escalation_id]),
     };
   });
-  const record = withFreeze({ ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) }, stopped);
+  const waits = nobody_waits === null ? {} : { nobody_waits };
+  const record = withFreeze({ ...review.record, ...marks, ...waits }, stopped);
   if (record.status !== "pending" || !roleMeets(role, ["reviewer"])) return record;
 
   const cached = await runtime.orgStates.get(org_id);

@@ -19,9 +19,11 @@ import {
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { AuditRow } from "../../store/audit/audit.ts";
+import { noteReviewChanged } from "../../store/channels/review-cards.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
-import { changeCounted, replaceCounted } from "../../store/counters/counters.ts";
+import { type CountsOf, changeCounted, replaceCounted } from "../../store/counters/counters.ts";
 import { moveReview, readReview } from "../../store/escalations/escalations.ts";
+import { endSnoozes } from "../../store/escalations/review-marks.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
 import { markUntold } from "../../store/people/mails.ts";
@@ -161,10 +163,12 @@ async function moveOne(
   const when = step.kind === "time_over" ? "late" : "in_time";
   const resolution = record.status === "pending" ? null : resolutionOf(review, step);
   if (!(await moveReview(query, org_id, review, resolution, when))) return { kind: "refused", because: "closed" };
-  if (record.status !== "pending") await countEnd(query, org_id, record, step.at, counted);
+  await noteReviewChanged(query, org_id, record.escalation_id);
+  await endSnoozes(query, org_id, record.escalation_id, null);
+  const counts_of = record.status === "pending" ? [] : await countEnd(query, org_id, record, step.at, counted);
   if (step.kind === "vote" && asksOthers(before, review)) await markUntold(query, org_id, record.escalation_id);
   const changes = {
-    audit: stepAuditRows(ids, before, review, step, audit),
+    audit: stepAuditRows(ids, before, review, step, { ...audit, counts_of }),
     events: stepEvents(ids, org_id, record, step),
   };
   return { kind: "moved", record, changes };
@@ -180,7 +184,7 @@ async function countEnd(
   { intent_id, agent_id, pipeline_mode: mode, resolution }: Escalation,
   at: string,
   counted: readonly CountedAction[] | undefined,
-): Promise<void> {
+): Promise<CountsOf> {
   const outcome = resolution?.outcome ?? "block";
   if (outcome === "block") return changeCounted(query, org_id, intent_id, null, null);
   if (counted === undefined) return changeCounted(query, org_id, intent_id, outcome, at);

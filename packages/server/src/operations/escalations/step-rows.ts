@@ -2,7 +2,9 @@ import { type AuditType, type Decision, type Escalation, type EventType, limits 
 import { formatTimestampUs, parseTimestampUs, type Review, type ReviewStep, us_per_second } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
 import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts";
+import { countsOf } from "../../store/audit/state/counts-of.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
+import type { CountsOf } from "../../store/counters/counters.ts";
 import { eventRow } from "../shared/event-row.ts";
 
 export interface StepAudit {
@@ -10,6 +12,8 @@ export interface StepAudit {
   /** Null: the step has no row of its own. */
   readonly type: Extract<AuditType, "voted" | "reassigned"> | null;
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Actions whose counts the end of the review changed. */
+  readonly counts_of?: CountsOf;
 }
 
 const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
@@ -47,7 +51,7 @@ export function stepAuditRows(
   before: Review,
   review: Review,
   step: ReviewStep,
-  { actor, type, data }: StepAudit,
+  { actor, type, data, counts_of = [] }: StepAudit,
 ): AuditRow[] {
   const { at } = step;
   const { intent_id, escalation_id, status, resolution, self_reviewed } = review.record;
@@ -63,7 +67,7 @@ export function stepAuditRows(
     const record_sha256 = recordHash([JSON.stringify(resolutionOf(review, step)), JSON.stringify(review.record)]);
     const own = self_reviewed ? { self_reviewed } : {};
     const said = { comment, ...messageIn(review.record), ...own };
-    const closing = { escalation_id, outcome, by, ...said, modifications, record_sha256 };
+    const closing = { escalation_id, outcome, by, ...said, modifications, record_sha256, ...countsOf(counts_of) };
     rows.push(auditRow(ids, { intent_id, at, actor, type: closedAs[status], data: closing }));
   }
   return rows;

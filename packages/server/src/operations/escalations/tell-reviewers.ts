@@ -1,12 +1,21 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { type CountedDemand, hasTurn, isMet, nextNoticeAt, openTiers } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { addReviewCards } from "../../store/channels/review-cards.ts";
 import { readAbsentNow, type StoredAbsence } from "../../store/people/absences.ts";
-import { readNotified, takeUntold, type WaitingEscalation, writeNotices, writeTold } from "../../store/people/mails.ts";
+import {
+  type NotifiedPerson,
+  readNotified,
+  takeUntold,
+  type WaitingEscalation,
+  writeNotices,
+  writeTold,
+} from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { type Identity, identityOf, isAmong } from "../people/identity.ts";
 import { writeMail } from "../people/mail.ts";
+import { pushNotice } from "../people/mail-texts.ts";
 import { judgeOwnReview } from "../people/own-review.ts";
 import type { Runtime } from "../runtime.ts";
 
@@ -28,6 +37,11 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
         .map((each) => openTiers(each, now))
         .map((each) => ({ ...each, asks: asksUntold(each) }));
       mails += await mailReviewers(runtime, query, org_id, asking);
+      await addReviewCards(
+        query,
+        org_id,
+        escalations.map(({ escalation_id }) => escalation_id),
+      );
       for (const each of escalations) {
         const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
         if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
@@ -50,23 +64,27 @@ export interface AskingEscalation extends WaitingEscalation {
 }
 
 /**
- * Writes one mail per person about these escalations, except those that the person submitted or voted on. Delegates get
- * the mails of absent reviewers. Returns the number of mails. System scope.
+ * Writes one notice per person and way about these escalations, except those that the person submitted or voted on.
+ * Delegates get the notices of absent reviewers. `daily_for`: only the daily mails of these people. Returns the number of
+ * notices. System scope.
  */
 export async function mailReviewers(
   runtime: Pick<Runtime, "ids" | "sealer">,
   query: Query,
   org_id: string,
   escalations: readonly AskingEscalation[],
+  daily_for: readonly string[] = [],
 ): Promise<number> {
+  const daily = daily_for.length > 0;
   const submitters = new Map<string | null, Identity>();
   for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
     submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
   const people = (await readNotified(query, org_id)).filter(({ role }) => roleMeets(role, ["reviewer"]));
+  const told = daily ? people.filter(({ user_id }) => daily_for.includes(user_id)) : people;
   const absences = await readAbsentNow(query, org_id);
   let mails = 0;
-  for (const person of people) {
-    const { user_id, email } = person;
+  for (const person of told) {
+    const { user_id } = person;
     const theirs = [];
     for (const each of escalations) {
       const submitter = submitters.get(each.lineage_id);
@@ -78,20 +96,47 @@ export async function mailReviewers(
       if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
     }
     if (theirs.length === 0) continue;
-    const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record, rules, reminder }) => ({
-      escalation_id,
-      agent_id: record.agent_id,
-      type: record.action.type,
-      verb: record.action.verb,
-      expires_at: record.expires_at,
-      rules,
-      ...(reminder === undefined ? {} : { reminder }),
-    }));
-    const more = theirs.length - waiting.length;
-    await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
-    mails += 1;
+    mails += await tellPerson(runtime, query, org_id, person, theirs, daily);
   }
   return mails;
+}
+
+type Asked = AskingEscalation & { readonly rules: readonly string[] };
+
+/** Writes the notices of one person. A person with one mail a day gets only the last reminders at once. */
+async function tellPerson(
+  runtime: Pick<Runtime, "ids" | "sealer">,
+  query: Query,
+  org_id: string,
+  { user_id, email, notify, mail_rhythm, devices }: NotifiedPerson,
+  theirs: readonly Asked[],
+  daily: boolean,
+): Promise<number> {
+  const mailed = mail_rhythm === "daily" && !daily ? theirs.filter(({ reminder }) => reminder === "tenth") : theirs;
+  const { waiting, more } = listedActions(mailed);
+  if (notify && mailed.length > 0) {
+    const as = daily ? { daily } : {};
+    await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more, ...as });
+  }
+  const pushes = daily ? [] : devices;
+  for (const device_id of pushes) {
+    const listed = listedActions(theirs);
+    await writeMail(runtime, query, "push", { org_id, device_id, ...pushNotice(listed.waiting, listed.more) });
+  }
+  return pushes.length + (notify && mailed.length > 0 ? 1 : 0);
+}
+
+function listedActions(escalations: readonly Asked[]) {
+  const waiting = escalations.slice(0, listed_max).map(({ escalation_id, record, rules, reminder }) => ({
+    escalation_id,
+    agent_id: record.agent_id,
+    type: record.action.type,
+    verb: record.action.verb,
+    expires_at: record.expires_at,
+    rules,
+    ...(reminder === undefined ? {} : { reminder }),
+  }));
+  return { waiting, more: escalations.length - waiting.length };
 }
 
 export function isOpen(demand: CountedDemand, demands: readonly CountedDemand[]): boolean {
@@ -106,16 +151,14 @@ function asksUntold(escalation: WaitingEscalation): AskingEscalation["asks"] {
   return (demand, areThey) => isToTell(demand, escalation) && areThey(demand.reviewers);
 }
 
-type Notified = Awaited<ReturnType<typeof readNotified>>[number];
-
 /**
  * Returns the person's own rules, and those of absent people as their delegate. An absent person's rule is omitted if
  * the delegate gets its mail.
  */
 function rulesFor(
   escalation: AskingEscalation,
-  person: Notified,
-  people: readonly Notified[],
+  person: NotifiedPerson,
+  people: readonly NotifiedPerson[],
   absences: readonly StoredAbsence[],
 ): string[] {
   const { record } = escalation;
@@ -143,7 +186,7 @@ function hasVoted({ votes }: WaitingEscalation["record"], person: string): boole
 }
 
 /** Returns the rules for which to ask this person; none after a vote, or if the person may not vote. */
-function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: Notified): string[] {
+function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: NotifiedPerson): string[] {
   const areThey = (reviewers: readonly Reviewer[]): boolean => isAmong(reviewers, user_id, role);
   if (!areThey(record.reviewers) || hasVoted(record, user_id)) return [];
   return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));

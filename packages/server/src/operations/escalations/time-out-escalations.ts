@@ -68,7 +68,7 @@ async function closeReview(
     const action = await readAction(query, org_id, locked.review);
     const frozen = await isFrozen(query, org_id, action);
     const { mode, intent_id } = action;
-    const counts = new CountsNow({ org_id, mode, intent_id, now_us: parseTimestampUs(locked.at) ?? 0 });
+    const counts = new CountsNow({ org_id, mode, own: [intent_id], now_us: parseTimestampUs(locked.at) ?? 0 });
     const present = { ...(await readPresent(query, org_id, action, state, locked.at)), counts };
     ruling = frozen ? null : await counts.settle(query, () => timeOutRuling(action, present));
   }

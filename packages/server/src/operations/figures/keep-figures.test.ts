@@ -50,7 +50,7 @@ const decision = fc.record({
   reasons: fc.array(policy, { maxLength: 3 }),
 });
 type Step =
-  | { readonly do: "decide"; readonly decisions: readonly Required<Omit<Decided, "decision">>[] }
+  | { readonly do: "decide"; readonly decisions: readonly Required<Omit<Decided, "decision" | "verb">>[] }
   | { readonly do: "pass"; readonly fate: "whole" | "lost_before" | "lost_after" | "two" }
   | { readonly do: "rebuild" };
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -132,7 +132,7 @@ function hourly({ buckets, from }: Overview): [string, number][] {
 
 async function expectExact(
   org_id: string,
-  all: readonly Required<Omit<Decided, "decision">>[],
+  all: readonly Required<Omit<Decided, "decision" | "verb">>[],
   window: RecountedWindow,
 ) {
   const overview = await read(org_id, window);
@@ -143,7 +143,7 @@ async function expectExact(
   if (overview.bucket_seconds === 3_600) expect(hourly(overview)).toEqual(verdicts);
 }
 
-async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision">>[]) {
+async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision" | "verb">>[]) {
   const noted = await db.tenant(org_id, (query) => listAgents(query, org_id, "", null, 100));
   const times = (agent_id: string) =>
     all
@@ -179,7 +179,7 @@ describe("figures", () => {
         async (steps, asked) => {
           const org_id = nextOrganization();
           await addDecided(db, org_id, []);
-          const all: Required<Omit<Decided, "decision">>[] = [];
+          const all: Required<Omit<Decided, "decision" | "verb">>[] = [];
           const check = async () => {
             for (const { from, hours, ...filter } of asked)
               await expectExact(org_id, all, { from: at(from), to: at(from + hours), ...filter });

@@ -70,7 +70,7 @@ async function writeDown(
   const seq = head.audit_seq + 1;
   const frozen = await writeFreeze(query, org_id, { ...subject, mode, reason, frozen_by: person, at, seq });
   const replaced = before === undefined ? {} : { replaced: { mode: before.mode, reason: before.reason } };
-  const data = { kind: subject.kind, name: subject.name, mode, reason, ...replaced };
+  const data = { ...subject, mode, reason, ...replaced };
   // Raises the policy epoch, so that decisions without the freeze become stale.
   const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "frozen", data })];
   await changeHead(query, head, { raise: ["policy"], audit });

@@ -46,7 +46,7 @@ async function takeAway(
 
   const { person } = await identityOf(query, org_id, caller.lineage_id);
   const at = await databaseNow(query);
-  const data = { kind: subject.kind, name: freeze.name, reason };
+  const data = { ...subject, name: freeze.name, reason };
   const { unfreeze_needs_second_person } = await readOrganizationSettings(query, org_id);
   const { unfreeze_requested_by: first } = freeze;
   const is_same = first !== null && (await presentPerson(query, org_id, first)) === person;

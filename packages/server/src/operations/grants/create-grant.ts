@@ -53,6 +53,7 @@ async function makeGrant(
   if (action === undefined) throw new Fault("not_found");
   const reviewer = await identityOf(query, org_id, caller.lineage_id);
   await refuseOwn(query, org_id, reviewer, action);
+  if (action.erased !== null) throw new Fault("erased");
   const { decision, mode, membrane_id } = action;
   if (decision.verdict !== "escalate" || mode === "shadow")
     throw faultAt("state_conflict", "/intent_id", "not_allowed", "A grant needs an action that rules held for people.");

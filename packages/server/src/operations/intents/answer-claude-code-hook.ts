@@ -77,7 +77,8 @@ async function decided(runtime: Runtime, caller: Caller, request: HookRequest): 
   if (decision.status === "pending" || replayed)
     decision = await currentDecision(runtime, caller, intent_id, query.wait ?? limits.hook_wait_seconds_default, gone);
   const goes_on = decision.outcome === "approve" || decision.outcome === "approve_modified";
-  if (goes_on && isClaimed(input)) await claimIntent(runtime, caller, intent_id, `claude-code ${input.tool_use_id}`);
+  const nonce = `claude-code ${input.tool_use_id}`;
+  if (goes_on && isClaimed(input)) await claimIntent(runtime, caller, intent_id, { nonce });
   return decision;
 }
 

@@ -1,4 +1,4 @@
-import { type Decision, type Execution, roleMeets } from "@countersign/contract";
+import { type ClaimInput, type Decision, type Execution, roleMeets } from "@countersign/contract";
 import {
   type BlockedBy,
   decideAgain,
@@ -14,11 +14,12 @@ import {
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
+import { countsOf } from "../../store/audit/state/counts-of.ts";
 import { changeCounted, moveCounted } from "../../store/counters/counters.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { readReview } from "../../store/escalations/escalations.ts";
 import { readGrant } from "../../store/grants/grants.ts";
-import { type Claim, insertClaim, readClaim } from "../../store/intents/claims.ts";
+import { type Claim, insertClaim, passClaimOn, readClaim } from "../../store/intents/claims.ts";
 import { readDecision, readIntent, type StoredDecision, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { readLifts } from "../../store/overrides/overrides.ts";
@@ -35,7 +36,8 @@ import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 /**
  * Claims an approved action for the process that chose `nonce`, and returns the current decision as JSON text. The
- * first claim wins; only the same process may repeat it. The action is decided again by the current rules. Faults:
+ * first claim wins; only the same process may repeat it, and pass it on to `next_nonce`. The action is decided again by
+ * the current rules, but not when its claim is repeated or passed on. Faults:
  * not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the approval
  * was revoked or has expired), blocked_now, frozen, unavailable.
  */
@@ -43,12 +45,12 @@ export async function claimIntent(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "orgStates">,
   caller: Caller,
   intent_id: string,
-  nonce: string,
+  input: ClaimInput,
 ): Promise<string> {
   return untilFresh(runtime, caller, async (current) => {
     const state = await runtime.orgStates.get(caller.org_id);
     return runtime.db.tenant(caller.org_id, (query) =>
-      claim(runtime, { query, caller: current, state }, intent_id, nonce),
+      claim(runtime, { query, caller: current, state }, intent_id, input),
     );
   });
 }
@@ -57,23 +59,30 @@ async function claim(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
   intent_id: string,
-  nonce: string,
+  input: ClaimInput,
 ): Promise<string> {
   const { org_id, actor, lineage_id } = caller;
+  const { nonce, next_nonce } = input;
 
   // Refuse before the lock, so that an unauthorized caller cannot hold it.
   await demandClaimer(query, caller, await readDecision(query, org_id, intent_id));
 
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);
-  const nonce_sha256 = sha256Hex(nonce);
+  const nonce_sha256 = sha256Hex(next_nonce ?? nonce);
   const stored = demandStored(await readDecision(query, org_id, intent_id));
   const claimed = await readClaim(query, org_id, intent_id);
   if (claimed?.nonce_sha256 === nonce_sha256 && claimed.lineage_id === lineage_id)
     return answerFor(caller, query, stored);
+  const action = demandStored(await readIntent(query, org_id, intent_id));
+  if (next_nonce !== undefined) {
+    demandHeldBy(caller, claimed, sha256Hex(nonce), stored);
+    if (action.mode !== "shadow") await demandNotFrozen(query, org_id, action);
+    await passClaimOn(query, org_id, intent_id, nonce_sha256);
+    return answerFor(caller, query, stored);
+  }
   refuseClaimed(claimed, stored);
 
-  const action = demandStored(await readIntent(query, org_id, intent_id));
   demandLetThrough(action);
   const { escalation_id } = action;
   const claimed_at = await databaseNow(query);
@@ -87,14 +96,16 @@ async function claim(
     if (blocked.length > 0) throw blockedNowFault(blocked);
   }
 
-  const data = { nonce_sha256 };
-  const row = auditRow(runtime.ids, { intent_id, at: claimed_at, actor, type: "claimed", data });
+  const counts_of: string[] = [];
   if (escalation_id !== null) {
-    await moveCounted(query, org_id, escalation_id, intent_id);
+    counts_of.push(...(await moveCounted(query, org_id, escalation_id, intent_id)));
     await holdApproval(query, org_id, escalation_id, { intent_id, spent: true, at: claimed_at, actor });
   }
-  if (stored.execution?.status === "skipped") await changeCounted(query, org_id, intent_id, "executed", null);
+  if (stored.execution?.status === "skipped")
+    counts_of.push(...(await changeCounted(query, org_id, intent_id, "executed", null)));
   await insertClaim(query, org_id, intent_id, { nonce_sha256, actor, lineage_id, claimed_at }, head.audit_seq + 1);
+  const data = { nonce_sha256, ...(escalation_id !== null && { escalation_id }), ...countsOf(counts_of) };
+  const row = auditRow(runtime.ids, { intent_id, at: claimed_at, actor, type: "claimed", data });
   await changeHead(query, head, { audit: [row] });
   return answerFor(caller, query, { ...stored, execution: { status: "claimed", at: claimed_at, actor } });
 }
@@ -120,6 +131,8 @@ function demandStored<T>(stored: T | undefined): T {
 
 const unclaimed: ReadonlySet<Execution["status"]> = new Set(["skipped", "handed_on", "revoked"]);
 
+const unsettled: ReadonlySet<Execution["status"] | undefined> = new Set(["claimed", "unknown"]);
+
 /** Refuses an action that was claimed, or carried out without a claim. Faults: already_claimed. */
 function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision): void {
   const first = claimed ?? (execution !== null && unclaimed.has(execution.status) ? null : execution);
@@ -130,6 +143,23 @@ function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision
   throw new Fault("already_claimed", {
     details: [{ path: "", code: "not_allowed", message, claimed_at: at, claimed_by: by, execution: execution?.status }],
   });
+}
+
+/**
+ * Refuses to pass a claim on unless `nonce_sha256` is its current nonce and nobody has reported an outcome. So each step
+ * of an action has one process. Faults: already_claimed, state_conflict.
+ */
+function demandHeldBy(
+  { lineage_id }: Caller,
+  claimed: Claim | undefined,
+  nonce_sha256: string,
+  stored: StoredDecision,
+): void {
+  const is_held = claimed?.nonce_sha256 === nonce_sha256 && claimed.lineage_id === lineage_id;
+  if (is_held && unsettled.has(stored.execution?.status)) return;
+  refuseClaimed(claimed, stored);
+  const message = "Nobody has claimed this action, so its claim cannot be passed on. Claim it without next_nonce.";
+  throw faultAt("state_conflict", "/next_nonce", "not_allowed", message);
 }
 
 async function demandHeld(query: Query, org_id: string, escalation_id: string, intent_id: string): Promise<void> {

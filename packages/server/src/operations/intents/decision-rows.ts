@@ -1,5 +1,7 @@
 import type { Decision, Escalation, EventType, IntentSubmission } from "@countersign/contract";
 import {
+  amountAtStake,
+  causeOf,
   clipText,
   countedDemand,
   type Decided,
@@ -93,6 +95,8 @@ export function openedEscalation(
       target: shown(intent.action.target ?? null),
       summary: shown(intent.payload?.summary ?? null),
     },
+    ...amountAtStake(intent.estimated_impact?.financial_exposure_usd, decided.shown_content),
+    ...causeOf(decided.content.reasons),
   };
   return {
     escalation_id,

@@ -1,4 +1,4 @@
-import type { Execution } from "@countersign/contract";
+import type { Erased, Execution } from "@countersign/contract";
 import { currentDecision, type StoredDecision, type StoredExecution } from "../../store/intents/intents.ts";
 import { shownActor } from "../shared/caller.ts";
 
@@ -10,10 +10,17 @@ export function shownExecution(stored: StoredExecution | null): Execution {
 }
 
 /** Adds what became of an action to the JSON text of its decision, which stays byte-identical otherwise. */
-export function withExecution(decision_text: string, stored: StoredExecution | null): string {
-  return `${decision_text.slice(0, -1)},"execution":${JSON.stringify(shownExecution(stored))}}`;
+export function withExecution(
+  decision_text: string,
+  stored: StoredExecution | null,
+  erased: Erased | null = null,
+): string {
+  const members = { execution: shownExecution(stored), ...(erased === null ? {} : { erased }) };
+  return `${decision_text.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
 }
 
-export function presentDecision(stored: Pick<StoredDecision, "decision" | "resolution" | "execution">): string {
-  return withExecution(currentDecision(stored), stored.execution);
+export function presentDecision(
+  stored: Pick<StoredDecision, "decision" | "resolution" | "execution" | "erased">,
+): string {
+  return withExecution(currentDecision(stored), stored.execution, stored.erased);
 }

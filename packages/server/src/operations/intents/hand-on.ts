@@ -1,4 +1,5 @@
 import { auditRow } from "../../store/audit/audit.ts";
+import { countsOf } from "../../store/audit/state/counts-of.ts";
 import { commitOne } from "../../store/commit/commit-one.ts";
 import type { CommitOutcome, DecisionRows } from "../../store/commit/commit-writer-rows.ts";
 import { moveCounted } from "../../store/counters/counters.ts";
@@ -24,11 +25,11 @@ export async function handOn(
     if (!(await canHandOn(query, org_id, resumed))) return null;
     const outcome = await commitOne(query, rows);
     if (outcome.outcome !== "committed") return outcome;
-    await moveCounted(query, org_id, escalation_id, entry.intent_id);
+    const counts_of = await moveCounted(query, org_id, escalation_id, entry.intent_id);
     const { intent_id, actor } = entry;
     const at = await databaseNow(query);
     await holdApproval(query, org_id, escalation_id, { intent_id, spent, at, actor });
-    const data = { escalation_id, handed_to: intent_id };
+    const data = { escalation_id, handed_to: intent_id, ...countsOf(counts_of) };
     const row = auditRow(runtime.ids, { intent_id: from, at, actor, type: "approval_handed_on", data });
     await changeHead(query, await lockHead(query, org_id), { audit: [row] });
     return outcome;

@@ -1,4 +1,4 @@
-import { attestsFacts, type Decision, foldName, type IntentSubmission } from "@countersign/contract";
+import { attestsFacts, type Decision, foldName } from "@countersign/contract";
 import {
   actionFingerprint,
   type CountRead,
@@ -8,7 +8,6 @@ import {
   type DecideInput,
   decide,
   factsText,
-  faultAt,
   formatTimestampUs,
   goesThrough,
   grantCovers,
@@ -17,23 +16,25 @@ import {
   recordedCounts,
   wouldApproveIf,
 } from "@countersign/core";
+import { openedReviewHash } from "../../store/audit/state/opened-review.ts";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readUsableGrants, type StoredGrant } from "../../store/grants/grants.ts";
 import { type ReadyOverride, readReadyOverrides } from "../../store/overrides/overrides.ts";
 import type { DecisionCounts, NodeCounters } from "../counters/node-counters.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
-import type { Caller } from "../shared/caller.ts";
-import type { DecidingMembrane, OrgState } from "../shared/node-services.ts";
+import type { DecidingMembrane } from "../shared/node-services.ts";
+import { type Asked, decideInput, isReturned, membraneOf, outcomeOf } from "./decide-input.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
-import { type FactSources, gatherFacts } from "./gather-facts.ts";
+import { gatherFacts } from "./gather-facts.ts";
 import { isAgent, otherWording } from "./readers.ts";
-import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
+import { type Joined, mayUse, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
-export interface Proposal extends FactSources {
+export interface Proposal extends Asked {
   readonly counters: NodeCounters;
-  readonly asked_mode: "shadow" | undefined;
   readonly idempotency: IdempotencyRow | null;
+  /** The only override, grant or review that may approve the action. Null: none. Undefined: any that fits. */
+  readonly approval: string | null | undefined;
 }
 
 interface Made {
@@ -69,7 +70,7 @@ export interface Proposed {
 export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<Proposed> {
   const { caller, state, submission } = proposal;
   const deciding = membraneOf(state, submission.membrane_id);
-  const made = await decideIntent(runtime, proposal, deciding);
+  const made = await decideReturnable(runtime, proposal, deciding);
   const { input, decided, rest, counting } = made;
   // Changes that are tried for `would_approve_if` may read other keys and values.
   const reads = counting?.reads.reads ?? [];
@@ -90,24 +91,22 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
   };
 }
 
+/** Decides again, in shadow, if the guard of a rollout returned the hold. */
+async function decideReturnable(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
+  const made = await decideIntent(runtime, proposal, deciding);
+  const { counting, decided, input, rest } = made;
+  const is_whole = rest === null && (counting?.reads.missing ?? []).length === 0;
+  if (!is_whole || !isReturned(proposal.caller, deciding, input, decided)) return made;
+  return decideIntent(runtime, proposal, { ...deciding, unenforced: deciding.unheld });
+}
+
 async function decideIntent(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
-  const { caller, state, submission, asked_mode } = proposal;
+  const { caller, state, submission } = proposal;
   const { intent } = submission;
-  const { now_us, facts } = await gatherFacts(runtime, proposal);
-  const mode = pipelineMode(caller.environment, asked_mode, deciding.membrane.status);
+  const uncounted = decideInput(proposal, deciding, await gatherFacts(runtime, proposal));
+  const { facts, mode, now_us } = uncounted;
   const counting = countingOf(proposal, deciding, mode, now_us);
-  const input: DecideInput = {
-    intent,
-    facts,
-    policySet: deciding.policySet,
-    membrane: deciding.membrane,
-    mode,
-    now_us,
-    attested: attests(caller),
-    agents_with_facts: state.agentsWithFacts(),
-    freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id, facts }),
-    ...(counting === null ? {} : { counts: counting.reads }),
-  };
+  const input: DecideInput = counting === null ? uncounted : { ...uncounted, counts: counting.reads };
   const first = decide(input);
   const fingerprint = goesThrough(first.content.verdict)
     ? null
@@ -126,7 +125,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   if ((counting?.reads.missing ?? []).length > 0) return made;
   // Overrides and approvals never lift a freeze.
   if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
-  const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
+  const lifted = state.overrides ? await overridden(runtime, proposal, fingerprint, input) : null;
   if (lifted !== null) return { ...made, ...lifted };
   const is_held = first.content.verdict === "escalate";
   // A limit may block an action only because an equal one, whose place it could take, has used up the limit.
@@ -134,9 +133,20 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   const { membrane_id } = deciding.membrane;
   const granted = is_held && state.grants ? await grantedBy(runtime, proposal, deciding, made) : null;
   if (granted !== null) return { ...made, ...granted };
-  const { idempotency } = proposal;
+  const { approval, idempotency } = proposal;
   const counts = counting === null ? {} : { countsWithout: counting.counts.without };
-  const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint, ...counts };
+  const held = {
+    caller,
+    state,
+    submission,
+    membrane_id,
+    approval,
+    idempotency,
+    input,
+    decided: first,
+    fingerprint,
+    ...counts,
+  };
   const rest = await restOnEqual(runtime, held);
   if (rest === null) return made;
   const { decided, reads } = rest;
@@ -157,7 +167,7 @@ function countingOf(
 
 async function grantedBy(
   runtime: Pick<Runtime, "db">,
-  { caller: { org_id, lineage_id } }: Proposal,
+  { caller: { org_id, lineage_id }, approval }: Proposal,
   deciding: DecidingMembrane,
   { input, decided: held }: Made,
 ): Promise<Pick<Made, "decided" | "grant"> | null> {
@@ -168,7 +178,7 @@ async function grantedBy(
   const { type: action_type } = held.decided_as;
   const { modified_content, reasons } = held.content;
   const contents = [intent.payload?.content ?? null, ...(modified_content === null ? [] : [modified_content])];
-  for (const grant of grants) {
+  for (const grant of grants.filter(({ grant_id }) => mayUse(approval, grant_id))) {
     const rules = grantCovers(grant, { intent, action_type, contents, reasons }, deciding);
     if (rules === null) continue;
     const decided = decide({ ...input, overrides: rules });
@@ -243,6 +253,9 @@ function rowsOf(
   escalation: DecisionRows["escalation"],
 ): DecisionRows {
   const { org_id } = caller;
+  // An action that joins a review, or takes over an approval, adds nothing: the first action has counted.
+  const counts = counting === null ? [] : counting.counts.rowsFor(reads, rest === null ? decided.counted : []);
+  const adds = counts.flatMap(({ name, key_sha, entry }) => (entry === null ? [] : [{ name, key_sha, ...entry }]));
   const shadow = decided.shadow_reasons.map(({ policy, policy_id, effect }) => ({ policy, policy_id, effect }));
   const entry = decisionEntry(runtime.ids, {
     intent_id: decision.intent_id,
@@ -270,6 +283,8 @@ function rowsOf(
       named_by: escalation === null ? undefined : namingKey(idempotency),
       other_wording: otherWording(caller, decided),
       counts: recordedCounts(reads),
+      adds: adds.length === 0 ? undefined : adds,
+      review_sha256: escalation === null ? undefined : openedReviewHash(escalation),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),
@@ -281,8 +296,7 @@ function rowsOf(
     escalation,
     events: decisionEvents(runtime.ids, org_id, decision, input.now_us, state.heard),
     idempotency,
-    // An action that joins a review, or takes over an approval, adds nothing: the first action has counted.
-    counts: counting === null ? [] : counting.counts.rowsFor(reads, rest === null ? decided.counted : []),
+    counts,
   };
 }
 
@@ -292,16 +306,15 @@ function rowsOf(
  */
 async function overridden(
   runtime: Pick<Runtime, "db">,
-  org_id: string,
+  { caller: { org_id }, submission: { intent }, approval }: Proposal,
   fingerprint: string,
-  intent: IntentSubmission["intent"],
   input: DecideInput,
 ): Promise<Pick<Made, "decided" | "override"> | null> {
   const { mode } = input;
   if (mode === "shadow") return null;
   const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
   const tried = new Set<string>();
-  for (const override of ready) {
+  for (const override of ready.filter(({ override_id }) => mayUse(approval, override_id))) {
     const { lifts, blocked } = override;
     const key = JSON.stringify(lifts);
     if (tried.has(key) || !covers(blocked, intent)) continue;
@@ -310,40 +323,4 @@ async function overridden(
     if (goesThrough(decided.content.verdict)) return { decided, override };
   }
   return null;
-}
-
-function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {
-  const deciding = state.membrane(membrane_id);
-  if (deciding === undefined) {
-    throw faultAt("not_found", "/membrane_id", "not_found", "There is no such membrane.");
-  }
-  if (deciding.membrane.status === "draft") {
-    throw faultAt(
-      "state_conflict",
-      "/membrane_id",
-      "draft",
-      "The membrane is a draft; it decides nothing until it goes to shadow or live.",
-    );
-  }
-  return deciding;
-}
-
-/** Returns the mode. Test keys always decide in test mode. Key, request or membrane can ask for shadow mode. */
-function pipelineMode(
-  environment: Caller["environment"],
-  asked: "shadow" | undefined,
-  membrane_status: string,
-): Decision["pipeline_mode"] {
-  if (environment === "test") return "test";
-  return environment === "shadow" || asked === "shadow" || membrane_status === "shadow" ? "shadow" : "live";
-}
-
-function attests(caller: Caller): boolean {
-  return caller.role === "admin" || caller.role === "operator" || caller.role === "reviewer";
-}
-
-/** Returns what the agent may do now. Shadow mode holds nothing. Null while an escalation is open. */
-function outcomeOf(verdict: Decision["verdict"], mode: Decision["pipeline_mode"]): Decision["outcome"] {
-  if (mode === "shadow") return "approve";
-  return verdict === "escalate" ? null : verdict;
 }

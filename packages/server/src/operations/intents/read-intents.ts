@@ -6,12 +6,12 @@ import {
   type IntentAnswer,
   type IntentListItem,
   type IntentRecord,
-  limits,
   onlySubmits,
   type UsedFact,
   type UsedFacts,
 } from "@countersign/contract";
 import {
+  amountAtStake,
   assuranceOf,
   decisionForPeople,
   Fault,
@@ -24,20 +24,31 @@ import {
   listFacts,
   type MergedFacts,
   maskingOfAction,
-  parseTimestampUs,
-  us_per_day,
 } from "@countersign/core";
 
+import type { Query } from "../../ports.ts";
 import { readAuditPage } from "../../store/audit/audit.ts";
 import {
+  type DecidedIntent,
   type IntentFilter,
   type ListedIntent,
   listIntents,
   readDecision,
   readIntent,
+  readListed,
   type StoredDecision,
 } from "../../store/intents/intents.ts";
-import { decodeCursorSince, idPlace, isSeq, type Page, page, placeSince } from "../../store/rows/cursor.ts";
+import { isSearch, searchIntents } from "../../store/intents/search-intents.ts";
+import {
+  decodeCursorSince,
+  encodeCursor,
+  idPlace,
+  isSeq,
+  type Page,
+  page,
+  placeSince,
+} from "../../store/rows/cursor.ts";
+import { idTime_ms } from "../../store/rows/first-id-at.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { readFirstOrNext } from "../shared/first-or-next.ts";
@@ -66,53 +77,97 @@ export async function getIntent(
   };
 }
 
+interface ListedPage extends Page<IntentListItem> {
+  readonly searched_to?: string;
+}
+
 /**
- * Lists intents, newest first. A page of large records is shorter than `limit`. Faults: invalid_request (cursor),
- * forbidden (a key of one agent asks for another).
+ * Lists intents, newest first. A page of large records is shorter than `limit`, and so is one of a search that read as
+ * many decisions as one request may. Faults: invalid_request (cursor), forbidden (a key of one agent asks for another).
  */
 export async function listOwnIntents(
-  runtime: Pick<Runtime, "clock" | "db">,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   filter: IntentFilter,
   limit: number,
   cursor: string | undefined,
-): Promise<Page<IntentListItem>> {
-  if (caller.agent_id !== null && filter.agent_id !== undefined && filter.agent_id !== caller.agent_id)
-    throw faultAt(
-      "forbidden",
-      "/agent_id",
-      "agent",
-      `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
-    );
-  refuseLongRun(runtime.clock.now_us(), filter);
+): Promise<ListedPage> {
+  const own = ownFilter(caller, filter);
   const before = decodeCursorSince(cursor, isIntent);
-  const own: IntentFilter = {
+  const { found, seq } = await readFirstOrNext(runtime.db, caller.org_id, before, (query) =>
+    readMatching(query, caller, own, before?.place ?? null, limit + 1),
+  );
+  const matching = page(found.rows, limit, (row) => placeSince(row.intent_id, seq), found.more);
+  const cut = { ...matching, rows: matching.rows.map((row) => listItem(caller, row)) };
+  const { last_read } = found;
+  if (last_read === null || cut.next_cursor !== null) return cut;
+  const searched_to = new Date(idTime_ms(last_read) ?? 0).toISOString();
+  return { ...cut, next_cursor: encodeCursor(placeSince(last_read, seq)), searched_to };
+}
+
+interface MatchingPage {
+  readonly rows: ListedIntent[];
+  /** More follow after the last row. */
+  readonly more: boolean;
+  /** The last intent that a search read, if it ended before the page was full; null: the page is full, or nothing is left. */
+  readonly last_read: string | null;
+}
+
+const rounds_max = 5;
+const round_rows_min = 200;
+
+/** Reads the intents of a filter before `before`, newest first. `filter` is that of `ownFilter`. */
+export async function readMatching(
+  query: Query,
+  caller: Caller,
+  filter: IntentFilter,
+  before: string | null,
+  limit: number,
+): Promise<MatchingPage> {
+  const { org_id } = caller;
+  if (!isSearch(filter)) return { ...(await listIntents(query, org_id, filter, before, limit)), last_read: null };
+  const kept: ListedIntent[] = [];
+  let place = before;
+  // Rows that only masked texts match make further rounds, so that an early end of the page does not reveal them.
+  for (let round = 0; round < rounds_max; round += 1) {
+    const wanted = round === 0 ? limit : Math.max(limit, round_rows_min);
+    const { intent_ids, last_read } = await searchIntents(query, org_id, filter, place, wanted);
+    const { rows, more } = await readListed(query, org_id, intent_ids);
+    kept.push(...rows.filter((row) => stillMatches(listItem(caller, row), filter)));
+    place = rows.at(-1)?.intent_id ?? place;
+    if (kept.length >= limit) return { rows: kept.slice(0, limit), more: kept.length > limit, last_read: null };
+    if (more) return { rows: kept, more: false, last_read: place };
+    if (intent_ids.length < wanted) return { rows: kept, more: false, last_read };
+  }
+  return { rows: kept, more: false, last_read: place };
+}
+
+/** Returns false for a row that only its masked texts match, because a search must not reveal them. */
+function stillMatches({ agent, action, payload, execution }: IntentListItem, filter: IntentFilter): boolean {
+  const { session_id, on_behalf_of, target, text } = filter;
+  return (
+    (filter.execution === undefined || execution?.status === filter.execution) &&
+    (session_id === undefined || agent.session_id === session_id) &&
+    (on_behalf_of === undefined || agent.on_behalf_of === on_behalf_of) &&
+    (target === undefined || action.target?.identifier === target) &&
+    (text === undefined || payload?.summary?.toLowerCase().includes(text.toLowerCase()) === true)
+  );
+}
+
+/** Limits a filter to the intents that the caller may see. Faults: forbidden (a key of one agent asks for another). */
+export function ownFilter(caller: Caller, filter: IntentFilter): IntentFilter {
+  const { agent_id } = caller;
+  if (agent_id !== null && filter.agent_id !== undefined && filter.agent_id !== agent_id) {
+    const message = `This key speaks for the agent ${JSON.stringify(agent_id)} only.`;
+    throw faultAt("forbidden", "/agent_id", "agent", message);
+  }
+  return {
     ...filter,
     from: storableTime(filter.from),
     to: storableTime(filter.to),
-    ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
+    ...(agent_id === null ? {} : { agent_id }),
     ...(onlySubmits(caller.role) && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
   };
-  const { found, seq } = await readFirstOrNext(runtime.db, caller.org_id, before, (query) =>
-    listIntents(query, caller.org_id, own, before?.place ?? null, limit + 1),
-  );
-  const cut = page(found.rows, limit, (row) => placeSince(row.intent_id, seq), found.more);
-  const rows = cut.rows.map((row) => {
-    const item = listItem(row);
-    return getsWhole(caller, row.lineage_id) ? item : intentForPeople(item, maskingOfAction(row));
-  });
-  return { rows, next_cursor: cut.next_cursor };
-}
-
-/** Limits the window of a search by run, because no index covers runs. Faults: invalid_request. */
-function refuseLongRun(now_us: number, { session_id, from, to }: IntentFilter): void {
-  if (session_id === undefined) return;
-  const days_max = limits.session_window_days_max;
-  const from_us = from === undefined ? Number.NEGATIVE_INFINITY : (parseTimestampUs(from) ?? 0);
-  const to_us = to === undefined ? now_us : (parseTimestampUs(to) ?? now_us);
-  if (to_us - from_us <= days_max * us_per_day) return;
-  const message = `With session_id, give from and to at most ${days_max} days apart.`;
-  throw faultAt("invalid_request", "/session_id", "not_allowed", message);
 }
 
 /**
@@ -204,15 +259,16 @@ export function maySee(
   return !onlySubmits(caller.role) || intent.lineage_id === caller.lineage_id;
 }
 
-export function decisionFor(caller: Caller, row: ListedIntent): Decision & { readonly execution: Execution } {
+export function decisionFor(caller: Caller, row: DecidedIntent): Decision & { readonly execution: Execution } {
   return wordedFor(caller, decisionOf(row), row.intent.other_wording);
 }
 
-function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
-  return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
+function decisionOf(row: DecidedIntent): Decision & { readonly execution: Execution } {
+  const erased = row.erased === null ? {} : { erased: row.erased };
+  return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution), ...erased };
 }
 
-function intentRecord(row: ListedIntent): IntentRecord {
+export function intentRecord(row: DecidedIntent): IntentRecord {
   const masked = [...maskingOfAction(row).places];
   const { submitted, decided_as } = row.intent;
   return {
@@ -225,19 +281,33 @@ function intentRecord(row: ListedIntent): IntentRecord {
     masked,
     submitted_by: shownActor(row.actor),
     submitted_at: row.created_at,
+    ...(row.erased === null ? {} : { erased: row.erased }),
   };
 }
 
-function listItem(row: ListedIntent): IntentListItem {
-  const { decision_id, verdict, outcome, status, risk_score, execution } = decisionOf(row);
-  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score, execution };
+/** Returns the action as people see it who did not submit it. */
+export function actionForPeople(row: DecidedIntent): IntentRecord {
+  return intentForPeople(intentRecord(row), maskingOfAction(row));
+}
+
+function listItem(caller: Caller, row: ListedIntent): IntentListItem {
+  const { decision_id, verdict, outcome, status, risk_score, execution, reasons } = decisionFor(caller, row);
+  const { afterwards } = row;
+  const acting = reasons.find(({ effect }) => effect !== "none");
+  const { policy_id, policy, message } = acting ?? {};
+  const reason =
+    policy === undefined || message === undefined ? null : { policy_id: policy_id ?? null, policy, message };
+  const record = intentRecord(row);
+  const shown = getsWhole(caller, row.lineage_id) ? record : actionForPeople(row);
+  const stake = amountAtStake(shown.estimated_impact?.financial_exposure_usd, shown.payload?.content ?? null);
+  return { ...shown, decision_id, verdict, outcome, status, risk_score, ...stake, execution, reason, afterwards };
 }
 
 function ancestorsOf({ ancestors }: MergedFacts): Pick<IntentAnswer, "ancestors"> {
   return ancestors === undefined ? {} : { ancestors: ancestors.map(({ id, source }) => ({ agent_id: id, source })) };
 }
 
-function shownFacts(caller: Caller, facts: MergedFacts): UsedFacts {
+export function shownFacts(caller: Caller, facts: MergedFacts): UsedFacts {
   const shown: Record<string, Record<string, UsedFact>> = {};
   for (const { path, value, ...origin } of listFacts(facts)) {
     const [category = "", field = ""] = path.split(".");

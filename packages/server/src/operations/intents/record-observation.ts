@@ -17,7 +17,8 @@ import {
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
-import { changeCounted, moveCounted } from "../../store/counters/counters.ts";
+import { countsOf } from "../../store/audit/state/counts-of.ts";
+import { type CountsOf, changeCounted, moveCounted } from "../../store/counters/counters.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { noteSettled, readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
@@ -78,11 +79,13 @@ async function observationOf(
   query: Query,
 ): Promise<Observation> {
   const intent = detail === undefined ? undefined : await readIntent(query, caller.org_id, intent_id);
+  // A detail would bring erased content back.
+  const kept = intent?.erased == null ? detail : undefined;
   return {
     observation_id: runtime.ids.next("observation"),
     intent_id,
     status,
-    detail: redactedRemark(maskedValue(detail ?? null, []), intent === undefined ? [] : hiddenTextsInAction(intent)),
+    detail: redactedRemark(maskedValue(kept ?? null, []), intent === undefined ? [] : hiddenTextsInAction(intent)),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };
@@ -100,16 +103,21 @@ async function record(
   await withHead(query, org_id, async () => {
     const row = (type: AuditType, data: Readonly<Record<string, unknown>>) =>
       auditRow(runtime.ids, { intent_id, at, actor, type, data });
-    const audit = [row("observed", { observation_id, status, detail })];
     await noteSettled(query, org_id, intent_id);
     // Under the head's lock, no review closes between this read and the commit.
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");
     const decision = JSON.parse(currentDecision(stored)) as Decision;
     const now = await databaseNow(query);
-    if (status !== "skipped") await spendApproval(query, org_id, decision, { at: now, actor });
+    const spent = status === "skipped" ? null : await spendApproval(query, org_id, decision, { at: now, actor });
+    const counts_of = [...(spent ?? [])];
     if (await mayRelease(query, caller, intent_id))
-      await changeCounted(query, org_id, intent_id, status === "executed" ? "executed" : "failed", null);
+      counts_of.push(
+        ...(await changeCounted(query, org_id, intent_id, status === "executed" ? "executed" : "failed", null)),
+      );
+    const { escalation_id } = decision;
+    const about = { ...(spent !== null && { escalation_id }), ...countsOf(counts_of) };
+    const audit = [row("observed", { observation_id, status, detail, ...about })];
     contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id), now);
     if (contradiction === null) return { audit };
     const { membrane_id, pipeline_mode: mode } = decision;
@@ -119,19 +127,21 @@ async function record(
   return contradiction;
 }
 
-/** Spends the approval, so that an action that may have been carried out is not handed on. */
+/** Spends the approval, so that an action that may have been carried out is not handed on. Returns actions whose counts moved;
+ * null: there was nothing to spend. */
 async function spendApproval(
   query: Query,
   org_id: string,
   { intent_id, escalation_id, outcome }: Decision,
   done: { readonly at: string; readonly actor: string },
-): Promise<void> {
-  if (escalation_id === null) return;
+): Promise<CountsOf | null> {
+  if (escalation_id === null) return null;
   const { spent } = await readApproval(query, org_id, escalation_id);
-  if (spent) return;
+  if (spent) return null;
   // While the review is open, its first action counts.
-  if (outcome !== null) await moveCounted(query, org_id, escalation_id, intent_id);
+  const moved = outcome === null ? [] : await moveCounted(query, org_id, escalation_id, intent_id);
   await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
+  return moved;
 }
 
 async function hasClaimed(query: Query, { org_id, lineage_id, role }: Caller, intent_id: string): Promise<boolean> {

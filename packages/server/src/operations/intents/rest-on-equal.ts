@@ -32,7 +32,7 @@ export interface Resumed extends InPlace {
   readonly kind: "resumed";
   readonly escalation_id: string;
   readonly from: string;
-  /** True: the action needs no claim, so it spends the approval at once. */
+  /** True: the action needs no claim, or names the approval, so it spends the approval at once. */
   readonly spends: boolean;
   readonly resolution: Partial<Decision>;
 }
@@ -51,11 +51,18 @@ export interface HeldAction {
   readonly state: OrgState;
   readonly submission: IntentSubmission;
   readonly membrane_id: string;
+  /** See `Proposal`. */
+  readonly approval: string | null | undefined;
   readonly idempotency: IdempotencyRow | null;
   readonly input: DecideInput;
   /** Holds or blocks the action. */
   readonly decided: Decided;
   readonly fingerprint: string;
+}
+
+/** `approval`: see `Proposal`. */
+export function mayUse(approval: string | null | undefined, id: string): boolean {
+  return approval === undefined || approval === id;
 }
 
 /** Prefix of keys that clients generate for retries. Such keys do not distinguish two equal actions. */
@@ -87,6 +94,7 @@ export async function restOnEqual(runtime: Pick<Runtime, "db">, held: HeldAction
 async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promise<Joined | Resumed | null> {
   const { org_id } = held.caller;
   const { escalation_id, from, approved } = equal;
+  if (approved && !mayUse(held.approval, escalation_id)) return null;
   const action = await readIntent(query, org_id, equal.intent_id);
   const review = await readReview(query, org_id, escalation_id);
   if (action === undefined || review === undefined) throw new Error(`${escalation_id} is not stored with its action`);
@@ -97,7 +105,7 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
   if (!approved) return joins(rested, action, review.demands) ? { kind: "joined", escalation_id, ...in_place } : null;
   const { resolution } = action;
   if (resolution === null || !(await passesAgain(rested, action, review.demands, from))) return null;
-  const spends = held.submission.claim !== "required";
+  const spends = held.submission.claim !== "required" || held.approval !== undefined;
   return { kind: "resumed", escalation_id, from, spends, resolution, ...in_place };
 }
 

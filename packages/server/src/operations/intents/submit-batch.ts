@@ -4,6 +4,7 @@ import { Fault, type FaultDetail, sha256Hex } from "@countersign/core";
 import pLimit from "p-limit";
 import { modeRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
+import { currentState } from "../shared/current-rules.ts";
 import { ownedOperation } from "../shared/idempotent.ts";
 import { createTurns } from "../shared/turns.ts";
 import { presentedToken, requestHash } from "../tokens/present-token.ts";
@@ -48,8 +49,9 @@ export async function submitBatch(
   const refusal = modeRefusal(caller, mode);
   if (refusal !== null) throw refusal;
   const presented = presentedToken(runtime, caller.org_id, agent_token, batchHash(runtime, caller, items));
-  // Items are decided concurrently and committed in order, so an exhausted quota fails the last items.
-  const { source } = await runtime.orgStates.get(caller.org_id);
+  // Items are decided concurrently and committed in order, so an exhausted quota fails the last items. Items that are decided again
+  // because the rules changed may lose their places, so the batch begins with the current rules.
+  const { source } = await currentState(runtime, caller.org_id);
   const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
   let come = Promise.resolve();
   const results = await Promise.all(

@@ -5,8 +5,8 @@
  * organization are read again and the intent is decided again.
  */
 
-import type { Decision, IntentSubmission } from "@countersign/contract";
-import { type ContextSource, canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
+import type { Decision } from "@countersign/contract";
+import { type ContextSource, canonicalJson, Fault, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readFirstAnswer } from "../../store/intents/intents.ts";
 import type { Epochs } from "../../store/organizations/epochs.ts";
@@ -15,11 +15,11 @@ import { announceFull } from "../counters/announce-full.ts";
 import { spendGrant } from "../grants/spend-grant.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
-import { agentRefusal, membraneRefusal, modeRefusal, sourceRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { type PresentedToken, presentedToken, requestHash, tokenOutcome } from "../tokens/present-token.ts";
+import { type AskedSubmission, bindingRefusal, demandAbleTo } from "./admit-submission.ts";
 import { withExecution } from "./execution.ts";
 import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
@@ -48,12 +48,13 @@ export type Deciding = Pick<
   | "deliveries"
 >;
 
-export interface SubmissionRequest {
-  readonly submission: IntentSubmission;
-  readonly mode: "shadow" | undefined;
+export interface SubmissionRequest extends AskedSubmission {
   readonly idempotency_key: string | undefined;
+  /** The operation to which the key belongs. Absent: submissions. */
+  readonly operation?: string;
+  /** See `Proposal`. Absent: any approval that fits. */
+  readonly approval?: string | null;
   readonly agent_token: string | PresentedToken | null | undefined;
-  readonly client_ip: () => string;
   readonly batch_size: number;
   /** In a batch: `come` resolves when this item may commit; `over` lets the next item commit. */
   readonly turn?: { readonly come: Promise<void>; readonly over: () => void };
@@ -90,21 +91,7 @@ export async function submitIntent(
   caller: Caller,
   request: SubmissionRequest,
 ): Promise<SubmissionAnswer> {
-  if (caller.agent_id !== null && caller.agent_id !== request.submission.intent.agent.id) {
-    throw faultAt(
-      "forbidden",
-      "/intent/agent/id",
-      "agent",
-      `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
-    );
-  }
-  if (runtime.clockWatch.isFarOff())
-    throw faultAt(
-      "unavailable",
-      "",
-      "clock",
-      "The clock of this node is too far from the database's time. Send the intent again later, or to another node.",
-    );
+  demandAbleTo(runtime, caller, request);
   const submission = new Submission(runtime, caller, request);
   try {
     return await submission.run();
@@ -201,41 +188,29 @@ class Submission {
     return this.#commit(state, proposed);
   }
 
-  #bindingRefusal(state: OrgState): Fault | null {
-    if (this.#caller.bindings === null) return null;
-    const { submission, mode, client_ip } = this.#request;
-    const membrane_id = submission.membrane_id ?? state.membrane(undefined)?.membrane.membrane_id ?? null;
-    return (
-      sourceRefusal(this.#caller, client_ip()) ??
-      modeRefusal(this.#caller, mode) ??
-      agentRefusal(this.#caller, submission.intent.agent.id, "/intent/agent/id", state.parents) ??
-      membraneRefusal(this.#caller, membrane_id, "/membrane_id")
-    );
-  }
-
   /**
    * Returns true if the bindings allow the submission. Before refusing, reads the key again. Returns false if the state
    * is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
    */
   async #demandBound(state: OrgState): Promise<boolean> {
-    return this.#bindingRefusal(state) === null || (await this.#reloadBound(state));
+    return bindingRefusal(this.#caller, state, this.#request) === null || (await this.#reloadBound(state));
   }
 
   async #reloadBound(state: OrgState): Promise<boolean> {
     this.#caller = await this.#runtime.callers.reload(this.#caller);
-    const refusal = this.#bindingRefusal(state);
+    const refusal = bindingRefusal(this.#caller, state, this.#request);
     if (refusal === null) return true;
     if (await this.#runtime.orgStates.isOutdated(this.#caller.org_id, state)) return false;
     throw refusal;
   }
 
   async #propose(state: OrgState, pulled: Pulled | null): Promise<Proposed | null> {
-    const { submission, mode: asked_mode } = this.#request;
+    const { submission, mode: asked_mode, approval } = this.#request;
     const [caller, idempotency] = [this.#caller, this.#idempotency];
     try {
       const token = await this.#tokenFacts(state);
       const { counters } = this.#runtime;
-      const proposal = { counters, caller, state, submission, asked_mode, pulled, token, idempotency };
+      const proposal = { counters, caller, state, submission, asked_mode, approval, pulled, token, idempotency };
       return await proposeDecision(this.#runtime, proposal);
     } catch (error) {
       // A refusal has no commit that would detect a stale state. The membrane may exist meanwhile.
@@ -349,12 +324,12 @@ function countDecided(
  */
 function idempotencyOf(
   caller: Caller,
-  { idempotency_key, mode, submission }: SubmissionRequest,
+  { operation = "submit_intent", idempotency_key, mode, submission }: SubmissionRequest,
 ): IdempotencyRow | null {
   if (idempotency_key === undefined) return null;
   const { claim: _, ...decided } = submission;
   const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission: decided }));
-  return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
+  return { operation: ownedOperation(operation, caller), idempotency_key, request_sha256 };
 }
 
 const restingCodes: ReadonlySet<string> = new Set([
@@ -376,9 +351,11 @@ async function replay(
 ): Promise<SubmissionAnswer> {
   if (stored.request_sha256 !== idempotency?.request_sha256)
     throw new Fault("idempotency_conflict", { details: [{ intent_id: stored.intent_id }] });
-  const { decision, execution, other_wording } = await runtime.db.tenant(caller.org_id, (query) =>
+  const { decision, execution, erased, other_wording } = await runtime.db.tenant(caller.org_id, (query) =>
     readFirstAnswer(query, caller.org_id, stored.intent_id),
   );
+  // Without its content, an answer could let another action through.
+  if (erased !== null) throw new Fault("erased");
   const first =
     other_wording === null
       ? decision

@@ -64,21 +64,21 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
   const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
   const data = { ...shown, ...named, expires_at: times.expires_at };
-  await withHead(query, org_id, {
-    raise: ["auth"],
-    audit: [auditRow(runtime.ids, { intent_id: null, at: times.created_at, actor, type: "key_created", data })],
-  });
-  await insertKey(query, {
-    ...shown,
-    ...times,
-    org_id,
-    key_sha256: hashApiKey(api_key),
-    lineage_id: key_id,
-    rate_limits: null,
-    created_by,
-    person: key.person ?? null,
-    lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / us_per_second)),
-    rotated_from: null,
+  await withHead(query, org_id, async () => {
+    await insertKey(query, {
+      ...shown,
+      ...times,
+      org_id,
+      key_sha256: hashApiKey(api_key),
+      lineage_id: key_id,
+      rate_limits: null,
+      created_by,
+      person: key.person ?? null,
+      lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / us_per_second)),
+      rotated_from: null,
+    });
+    const entry = { intent_id: null, at: times.created_at, actor, type: "key_created", data } as const;
+    return { raise: ["auth"], audit: [auditRow(runtime.ids, entry)] };
   });
   return { ...shown, ...times, api_key };
 }

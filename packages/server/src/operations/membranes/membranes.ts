@@ -23,7 +23,7 @@ import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { refusePackConflicts } from "../counters/refuse-conflicts.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
-import type { Recording, Runtime } from "../runtime.ts";
+import type { Runtime } from "../runtime.ts";
 import { refuseAllProblems } from "../shared/all-problems.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
@@ -46,6 +46,7 @@ export const membraneDefaults = {
     reviewers: [{ type: "role", id: "reviewer" }],
     quorum: 1,
   },
+  requested_move: null,
 } as const satisfies Partial<Membrane>;
 
 /**
@@ -116,10 +117,25 @@ export function changeMembrane(
   membrane_id: string,
   change: MembraneChange,
 ): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_changed", Object.keys(change), async (membrane, query) => {
-    const changed = withSettings(membrane, change);
-    await refuseWrongSettings(runtime, query, caller.org_id, change, membrane, changed);
-    return changed;
+  const { org_id, actor } = caller;
+  const at = formatTimestampUs(runtime.clock.now_us());
+  return runtime.db.tenant(org_id, async (query) => {
+    await lockHead(query, org_id);
+    await refuseEnded(query, caller);
+    const before = await readMembrane(query, org_id, membrane_id);
+    if (before === undefined) throw new Fault("not_found");
+    const after = withSettings(before, change);
+    await refuseWrongSettings(runtime, query, org_id, change, before, after);
+    // An unchanged membrane must not make decisions stale.
+    if (isDeepStrictEqual(after, before)) return before;
+    await refuseTakenName(query, org_id, after);
+    await updateMembrane(query, org_id, after, at);
+    // Stores the settings completely, because past settings are reconstructed from these rows alone.
+    const settings = Object.fromEntries(Object.entries(after).filter(([field]) => field in change));
+    const data = { membrane_id, ...settings };
+    const entry = auditRow(runtime.ids, { intent_id: null, at, actor, type: "membrane_changed", data });
+    await withHead(query, org_id, { raise: ["policy"], audit: [entry] });
+    return { ...after, requested_move: null };
   });
 }
 
@@ -172,49 +188,6 @@ function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void
 async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
   const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
   refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
-}
-
-export function goLive(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
-}
-
-export function returnToShadow(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
-  return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
-    moved(membrane, "shadow"),
-  );
-}
-
-function moved(membrane: Membrane, status: Membrane["status"]): Membrane {
-  if (membrane.status !== status) return { ...membrane, status };
-  throw faultAt("state_conflict", "/status", "status", `The membrane is ${status} already.`);
-}
-
-async function rewrite(
-  runtime: Recording,
-  caller: Caller,
-  membrane_id: string,
-  type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",
-  fields: readonly string[],
-  change: (membrane: Membrane, query: Query) => Membrane | Promise<Membrane>,
-): Promise<Membrane> {
-  const at = formatTimestampUs(runtime.clock.now_us());
-  return runtime.db.tenant(caller.org_id, async (query) => {
-    await lockHead(query, caller.org_id);
-    await refuseEnded(query, caller);
-    const before = await readMembrane(query, caller.org_id, membrane_id);
-    if (before === undefined) throw new Fault("not_found");
-    const after = await change(before, query);
-    // An unchanged membrane must not make decisions stale.
-    if (isDeepStrictEqual(after, before)) return before;
-    await refuseTakenName(query, caller.org_id, after);
-    await updateMembrane(query, caller.org_id, after, at);
-    // Stores the settings completely, because past settings are reconstructed from these rows alone.
-    const settings = Object.fromEntries(Object.entries(after).filter(([field]) => fields.includes(field)));
-    const data = { membrane_id, ...settings };
-    const entry = auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data });
-    await withHead(query, caller.org_id, { raise: ["policy"], audit: [entry] });
-    return after;
-  });
 }
 
 async function refuseTakenName(query: Query, org_id: string, { name, membrane_id }: Membrane): Promise<number> {

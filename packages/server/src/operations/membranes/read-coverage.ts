@@ -1,10 +1,10 @@
 import { type Coverage, limits } from "@countersign/contract";
-import { classifyAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
+import { classifyAction, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
 import { type DeclaredActions, readDeclaredActions } from "../../store/membranes/coverage.ts";
 import { readAlongIndexes } from "../../store/membranes/overview.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import type { DecidingMembrane } from "../shared/node-services.ts";
+import { currentMembrane } from "../shared/current-rules.ts";
 import { inTurns } from "../shared/turns.ts";
 
 type Kind = Pick<Coverage["actions"][number], "verb" | "type" | "data_classes" | "count" | "held">;
@@ -63,16 +63,4 @@ function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typ
 
 function byConcern(a: Coverage["actions"][number], b: Coverage["actions"][number]): number {
   return Math.sign(a.rules.length) - Math.sign(b.rules.length) || b.count - a.count || (a.verb < b.verb ? -1 : 1);
-}
-
-async function currentMembrane(
-  { orgStates }: Pick<Runtime, "orgStates">,
-  org_id: string,
-  membrane_id: string,
-): Promise<DecidingMembrane> {
-  const kept = await orgStates.get(org_id);
-  const state = (await orgStates.isOutdated(org_id, kept)) ? await orgStates.get(org_id) : kept;
-  const found = state.membrane(membrane_id);
-  if (found === undefined) throw new Fault("not_found");
-  return found;
 }

@@ -63,7 +63,9 @@ describe("an overview", () => {
     await keep();
     const overview = await read(org_id);
     expect([overview.complete, overview.decisions, ofVerdict(overview, "block")]).toEqual([true, 25_029, 29]);
-    expect(overview.policies).toEqual([{ policy_id: "pol", policy: "p", effect: "block", count: 29 }]);
+    expect(overview.policies).toEqual([
+      { policy_id: "pol", policy: "p", effect: "block", count: 29, missing_facts: 0 },
+    ]);
     expect(overview.as_of).toEqual({ seq: 50_058, at: last });
   });
 
@@ -163,8 +165,8 @@ describe("an overview", () => {
     ]);
     await both(org_id, ({ policies }) =>
       expect(policies).toEqual([
-        { policy_id: null, policy: "a", effect: "escalate", count: 2 },
-        { policy_id: null, policy: "a", effect: "approve_modified", count: 1 },
+        { policy_id: null, policy: "a", effect: "escalate", count: 2, missing_facts: 0 },
+        { policy_id: null, policy: "a", effect: "approve_modified", count: 1, missing_facts: 0 },
       ]),
     );
   });
@@ -188,6 +190,13 @@ describe("an overview", () => {
       { at: first, verdict: "approve", reasons: [] },
     ]);
     const rule = (policy: string) => ({ policy_id: `pol_${policy}`, policy, pack: null });
+    await both(org_id, ({ policies }) =>
+      expect(policies.map(({ policy, count, missing_facts }) => [policy, count, missing_facts])).toEqual([
+        ["a", 2, 2],
+        ["b", 1, 1],
+        ["c", 1, 0],
+      ]),
+    );
     await both(org_id, ({ missing_facts }) =>
       expect(missing_facts).toMatchObject({
         decisions: 2,
@@ -223,6 +232,27 @@ describe("an overview that is not complete", () => {
     expect(await read(org_id)).toMatchObject({ complete: true, decisions: 40, as_of: { seq: 80, at: first } });
     const again = await rebuildFigures({ db, timers }, org_id, () => undefined);
     expect([again.continued, (await read(org_id)).decisions]).toEqual([false, 40]);
+  });
+});
+
+test("an overview has the same counts of the period before, and only of the rules that acted in the window", async () => {
+  const reasons = (policy: string) => [{ policy_id: "pol", policy, effect: "block", unknown_facts: [] }];
+  const org_id = await organization([
+    { at: "2026-11-18T10:59:59Z", reasons: reasons("p") },
+    { at: "2026-11-18T11:00:00Z", reasons: reasons("p") },
+    { at: "2026-11-18T11:30:00Z", reasons: reasons("q") },
+    { at: "2026-11-18T11:59:59Z", verdict: "approve", reasons: [] },
+    { at: first, reasons: reasons("p") },
+  ]);
+  await both(org_id, ({ before, decisions }) => {
+    expect(decisions).toBe(1);
+    expect(before).toMatchObject({
+      from: "2026-11-18T11:00:00.000000Z",
+      to: first,
+      decisions: 3,
+      verdicts: { approve: 1, approve_modified: 0, escalate: 0, block: 2 },
+      policies: [{ policy_id: "pol", policy: "p", effect: "block", count: 1, missing_facts: 0 }],
+    });
   });
 });
 

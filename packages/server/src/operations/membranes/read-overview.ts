@@ -9,7 +9,6 @@ import {
 import {
   faultAt,
   formatTimestampUs,
-  goLiveSteps,
   keySteps,
   missingFactSteps,
   packRuleId,
@@ -31,7 +30,7 @@ import {
   type Tail,
 } from "../../store/figures/read-figures.ts";
 import { readWarnedKeys } from "../../store/keys/key-warnings.ts";
-import { readAlongIndexes, readQueue } from "../../store/membranes/overview.ts";
+import { readAlongIndexes, readAnswerTimes, readAsked, readQueue } from "../../store/membranes/overview.ts";
 import { rulesOutOfReach } from "../people/voting/reach.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
@@ -78,6 +77,7 @@ export async function readOverview(
     const { verdicts, sums, agents } = tail.readable ? await readCounted(query, org_id, window, tail) : none;
     const buckets = bucketsOf(window, verdicts, tail);
     const decisions = buckets.reduce((sum, { count }) => sum + count, 0);
+    const policies = policiesOf(sums).slice(0, listed_max);
     return {
       from: window.from,
       to: window.to,
@@ -87,7 +87,9 @@ export async function readOverview(
       complete: tail.complete,
       as_of: { seq: tail.as_of, at: tail.as_of_at },
       risk: Array.from({ length: 10 }, (_, bin) => sums.get("risk")?.get(String(bin)) ?? 0),
-      policies: policiesOf(sums.get("policy") ?? new Map()),
+      policies,
+      before: await readBefore(query, org_id, window, policies),
+      people: { asked: await readAsked(query, org_id), ...(await readAnswerTimes(query, org_id, window)) },
       missing_facts: missingFacts(sums, packs, decisions),
       agents: agents.slice(0, listed_max),
       contradictions: await countContradictions(query, org_id, window, limits.counted_contradictions_max),
@@ -130,16 +132,40 @@ async function readCounted(query: Query, org_id: string, window: OverviewWindow,
   };
 }
 
-export async function readGoLiveSteps(
-  runtime: Parameters<typeof readOverview>[0],
-  packs: Packs,
-  caller: Pick<Caller, "org_id">,
-  membrane_id: string,
-): Promise<string[]> {
-  const now_us = runtime.clock.now_us();
-  const [from, to] = [formatTimestampUs(now_us - window_us_max), formatTimestampUs(now_us)];
-  return goLiveSteps(await readOverview(runtime, packs, caller, { from, to, membrane_id, mode: "shadow" }));
+/** Counts the period of the same length before the window. `policies`: the rules to count there. */
+async function readBefore(
+  query: Query,
+  org_id: string,
+  window: OverviewWindow,
+  policies: Overview["policies"],
+): Promise<Overview["before"]> {
+  const length_us = (parseTimestampUs(window.to) as number) - (parseTimestampUs(window.from) as number);
+  const [from, to] = [formatTimestampUs((parseTimestampUs(window.from) as number) - length_us), window.from];
+  const earlier = { ...window, from, to, bucket_hours: length_us / us_per_hour };
+  const tail = await countTail(query, org_id, earlier);
+  const counted = tail.readable ? await readVerdicts(query, org_id, earlier, earlier.bucket_hours) : [];
+  const buckets = bucketsOf(earlier, counted, tail);
+  const verdicts = { approve: 0, approve_modified: 0, escalate: 0, block: 0 };
+  for (const { verdict, count } of buckets) verdicts[verdict] += count;
+  const modes = [...new Set(buckets.map(({ mode }) => mode))];
+  const figures = modes.length === 0 ? [] : await readSums(query, org_id, { ...earlier, modes });
+  const shown = new Set(policies.map(ruleKey));
+  return {
+    from,
+    to,
+    complete: tail.complete,
+    decisions: buckets.reduce((sum, { count }) => sum + count, 0),
+    verdicts,
+    policies: policiesOf(summed([...figures, ...tail.figures])).filter((rule) => shown.has(ruleKey(rule))),
+  };
 }
+
+const ruleKey = ({
+  policy_id,
+  policy,
+  effect,
+}: Pick<Overview["policies"][number], "policy_id" | "policy" | "effect">) =>
+  JSON.stringify([policy_id, policy, effect]);
 
 function bucketsOf(
   { from, bucket_hours }: OverviewWindow,
@@ -161,7 +187,7 @@ function bucketsOf(
 
 type Sums = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-function summed(figures: readonly Figure[]): Sums {
+export function summed(figures: readonly Figure[]): Sums {
   const sums = new Map<string, Map<string, number>>();
   for (const { kind, item, count } of figures) {
     const items = sums.get(kind) ?? new Map<string, number>();
@@ -174,15 +200,20 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function policiesOf(items: ReadonlyMap<string, number>): Overview["policies"] {
+export function policiesOf(sums: Sums): Overview["policies"] {
   type Effect = Overview["policies"][number]["effect"];
-  return [...items]
+  const missing = new Map<string, number>();
+  for (const [item, count] of sums.get("missing_rule") ?? []) {
+    const rule = JSON.stringify((JSON.parse(item) as unknown[]).slice(1));
+    missing.set(rule, Math.max(count, missing.get(rule) ?? 0));
+  }
+  return [...(sums.get("policy") ?? [])]
     .map(([item, count]) => {
       const [policy_id, policy, effect] = JSON.parse(item) as [string | null, string, Effect];
-      return { policy_id, policy, effect, count };
+      const missing_facts = Math.min(count, missing.get(JSON.stringify([policy_id, policy])) ?? 0);
+      return { policy_id, policy, effect, count, missing_facts };
     })
-    .sort((a, b) => b.count - a.count || compare(a.policy, b.policy) || compare(a.effect, b.effect))
-    .slice(0, listed_max);
+    .sort((a, b) => b.count - a.count || compare(a.policy, b.policy) || compare(a.effect, b.effect));
 }
 
 function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts {

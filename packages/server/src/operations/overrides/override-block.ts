@@ -54,6 +54,7 @@ async function approveOverride(
   if (intent === undefined) throw new Fault("not_found");
   const person = await admitOverrider(query, caller, intent);
   const { decision, mode } = intent;
+  if (intent.erased !== null) throw new Fault("erased");
   if (decision.verdict !== "block" || mode === "shadow") throw notEnforcedFault();
   const reason = redactedRemark(input.reason, hiddenTextsInAction(intent));
 

@@ -42,8 +42,8 @@ import { linkFault } from "./sign-up.ts";
 
 const isInvitation = idPlace("invitation");
 
-function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvitation): Invitation {
-  return { invitation_id, email, role, created_at, expires_at };
+function shown({ invitation_id, email, name, role, created_at, expires_at }: KeptInvitation): Invitation {
+  return { invitation_id, email, name, role, created_at, expires_at };
 }
 
 /**
@@ -58,7 +58,7 @@ export async function invitePerson(
   idempotency_key: string | undefined,
 ): Promise<OnceAnswer<Invitation>> {
   const { org_id, actor } = caller;
-  const { email, role } = input;
+  const { email } = input;
   const terms = { operation: "invite_user", idempotency_key, request: input, scope: "system" } as const;
   const answer = await idempotent(runtime, caller, terms, async (query) => {
     let invitation: KeptInvitation | undefined;
@@ -67,7 +67,7 @@ export async function invitePerson(
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       if ((await countPeople(query, org_id)) === 0) await refuseStranger(query, org_id, source);
-      const made = await makeInvitation(runtime, query, caller, { email, role }, actor);
+      const made = await makeInvitation(runtime, query, caller, input, actor);
       invitation = made.invitation;
       return made;
     });
@@ -85,13 +85,14 @@ export async function inviteArrived(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
   org_id: string,
-  { email, role }: InvitationInput,
+  { email, role, name }: InvitationInput,
 ): Promise<readonly AuditRow[]> {
   const open = await readInvitation(query, org_id, emailKey(email));
   if (open !== undefined && open.age_seconds < limits.password_mail_every_seconds) return [];
   // The original sender stays responsible: the invitation ends with the sender's role.
   const sender = open?.invited_by ?? "system";
-  const input = { email, role: open?.role ?? role };
+  const shown_name = open?.name ?? name;
+  const input = { email, role: open?.role ?? role, ...(shown_name === undefined ? {} : { name: shown_name }) };
   return (await makeInvitation(runtime, query, { org_id, actor: "system" }, input, sender)).audit;
 }
 
@@ -99,7 +100,7 @@ async function makeInvitation(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
   caller: Pick<Caller, "org_id" | "actor">,
-  { email, role }: InvitationInput,
+  { email, role, name }: InvitationInput,
   sender: string,
 ): Promise<{ readonly invitation: KeptInvitation; readonly audit: readonly AuditRow[] }> {
   const { org_id, actor } = caller;
@@ -110,12 +111,18 @@ async function makeInvitation(
   const replaced = await withdrawn(runtime, query, caller, { email });
   if ((await countInvitations(query, org_id)) >= limits.open_invitations_per_organization_max)
     throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
-  const invitation = await insertInvitation(query, org_id, { invitation_id, email, role, token_sha256 }, sender);
-  await insertToken(query, "invitation", token_sha256, org_id, { email, role, invitation_id });
+  const invitation = await insertInvitation(
+    query,
+    org_id,
+    { invitation_id, email, name: name ?? null, role, token_sha256 },
+    sender,
+  );
+  const named = name === undefined ? {} : { name };
+  await insertToken(query, "invitation", token_sha256, org_id, { email, role, invitation_id, ...named });
   const org_name = await readOrganizationName(query, org_id);
   await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
   const at = formatTimestampUs(runtime.clock.now_us());
-  const data = { invitation_id, email, role };
+  const data = { invitation_id, email, role, ...named };
   const invited = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_invited", data });
   return { invitation, audit: [...replaced, invited] };
 }
@@ -190,7 +197,7 @@ export async function acceptInvitation(
   const token_sha256 = tokenHash(input.token);
   // Check the link before the expensive hash, because strangers can invent links.
   const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256));
-  const { email, role, invitation_id } = token?.subject ?? {};
+  const { email, role, invitation_id, name } = token?.subject ?? {};
   const org_id = token?.org_id;
   if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
   if (input.password === undefined && !(await mayJoinWithoutPassword(runtime, org_id, email)))
@@ -202,11 +209,12 @@ export async function acceptInvitation(
       if ((await takeToken(query, "invitation", token_sha256)) === undefined) throw linkFault();
       await refuseTooMany(query, org_id);
       await deleteInvitations(query, org_id, { invitation_ids: [invitation_id] });
-      const joined = { org_id, user_id, email, role: role as PersonRole, password_hash, created_at };
+      const named = name === undefined ? {} : { name };
+      const joined = { org_id, user_id, email, role: role as PersonRole, password_hash, created_at, ...named };
       if (!(await insertPerson(query, joined))) throw taken("/token", address_taken, "address_taken");
       await forgetRemoved(query, org_id, email);
       const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;
-      return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role } })] };
+      return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, email, role, ...named } })] };
     });
     const person = await readPerson(query, org_id, user_id);
     if (person === undefined) throw new Error("a person who has just joined is gone");

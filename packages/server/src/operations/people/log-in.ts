@@ -24,7 +24,7 @@ export async function logIn(
     const person = await lockPerson(query, known.org_id, known.user_id);
     // The password was changed after the check, so it is wrong.
     if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
-    return beginSession(runtime, query, person, client, person.mfa_enabled);
+    return beginSession(runtime, query, person, client, { mfa_pending: person.mfa_enabled });
   });
 }
 

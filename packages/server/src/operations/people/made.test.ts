@@ -6,6 +6,7 @@ import { insertInvitation } from "../../store/people/invitations.ts";
 import { insertToken } from "../../store/people/person-tokens.ts";
 import { insertWebhook, readWebhooks } from "../../store/webhooks/webhooks.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { plainSettings } from "../../testing/deliveries.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { testPerson } from "../../testing/people/person.ts";
@@ -30,11 +31,19 @@ async function maker(count: number) {
       const [id, invitation_id] = [ids.next("webhook"), ids.next("invitation")];
       const hears = { event_types: [], escalation_id: null, active: false, description: "", secret: "***" } as const;
       const url = "https://receiver.example/hook";
-      const webhook = { organization_id: org_id, id, url, created_at: at, created_by: user_id, ...hears };
-      await insertWebhook(query, webhook, "sealed");
+      const webhook = {
+        organization_id: org_id,
+        id,
+        url,
+        created_at: at,
+        created_by: user_id,
+        ...hears,
+        ...plainSettings,
+      };
+      await insertWebhook(query, webhook, "sealed", null);
       const email = `${invitation_id}@example.com`;
       const token_sha256 = Buffer.from(invitation_id.padEnd(32).slice(-32)).toString("hex");
-      await insertInvitation(query, org_id, { invitation_id, email, role: "admin", token_sha256 }, user_id);
+      await insertInvitation(query, org_id, { invitation_id, email, name: null, role: "admin", token_sha256 }, user_id);
       await insertToken(query, "invitation", token_sha256, org_id, {});
       made.push(id, invitation_id);
     }

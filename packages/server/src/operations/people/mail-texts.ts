@@ -5,9 +5,9 @@
 import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
 import { type Contradiction, clipText } from "@countersign/core";
 import type { Mail } from "../../ports.ts";
-import type { AccountChange, MailContents } from "./mail.ts";
+import type { AccountChange, MailContents, WaitingAction } from "./mail.ts";
 
-type Words = Pick<Mail, "subject" | "text" | "html">;
+export type Words = Pick<Mail, "subject" | "text" | "html">;
 
 interface Parts {
   readonly subject: string;
@@ -158,6 +158,26 @@ export function countersFullMail(
   });
 }
 
+export function membraneMail(public_url: string, { membrane, status, reason, moved }: MailContents["membrane"]): Words {
+  const name = `“${shown(membrane)}”`;
+  const asked = status === "live" ? "take a membrane live" : "return a membrane to shadow";
+  const effect =
+    status === "live"
+      ? "From then on, blocked actions are refused and escalated ones wait for a person."
+      : "From then on, agents continue whatever the verdict. Open reviews stay open.";
+  return written({
+    subject: moved ? "A membrane returned to shadow" : `A second person is needed to ${asked}`,
+    paragraphs: [
+      moved
+        ? `The membrane ${name} returned to shadow: it still records decisions, and no longer enforces them.`
+        : `An admin asked to ${asked}: ${name}. ${effect} A second, different admin must confirm within 24 hours.`,
+      ...(reason === null ? [] : [`Reason: ${shown(reason)}`]),
+    ],
+    link: { label: "Open the membranes", url: `${public_url}/membranes` },
+    footer: "You get this mail because you are an admin of your organization. The audit trail names the person.",
+  });
+}
+
 export function nobodyCanDecideMail(public_url: string, { rules, more }: MailContents["nobody_can_decide"]): Words {
   const count = rules.length + more;
   return written({
@@ -174,6 +194,50 @@ export function nobodyCanDecideMail(public_url: string, { rules, more }: MailCon
     link: { label: "Open the policies", url: `${public_url}/policies` },
     footer:
       "You get this mail because you are an admin of your organization. It comes once, until the rule has reviewers again.",
+  });
+}
+
+export function rolloutStoppedMail(
+  public_url: string,
+  { membrane, share, holds_share, breaches }: MailContents["rollout_stopped"],
+): Words {
+  const percent = (part: number) => `${(100 * part).toLocaleString("en-US", { maximumFractionDigits: 1 })} %`;
+  return written({
+    subject: "A rollout was stopped",
+    paragraphs: [
+      `The guard stopped the rollout of the membrane “${shown(membrane)}”. It stays at ${percent(share)} of the registered agents.`,
+      ...breaches,
+      ...(holds_share === undefined
+        ? []
+        : [
+            `As its plan allows, the guard returned holds to shadow: only ${percent(holds_share)} of the registered agents ` +
+              "are held from now on. Blocks stay enforced for the same agents as before, and open reviews stay open.",
+          ]),
+      "Find out why, then return it to an earlier stage, or advance it with a reason.",
+    ],
+    link: { label: "Open the membranes", url: `${public_url}/membranes` },
+    footer: "You get this mail because you are an admin of your organization.",
+  });
+}
+
+export function webhookFailingMail(
+  public_url: string,
+  { host, failures, paused }: MailContents["webhook_failing"],
+): Words {
+  const name = shown(host.replaceAll(".", " dot "));
+  return written({
+    subject: paused ? "A webhook is paused" : "A webhook does not accept events",
+    paragraphs: [
+      `Failed deliveries to ${name} since its last success: ${failures}.`,
+      paused
+        ? "The service sends nothing to it until somebody resumes it. Until then each event is kept as a failed delivery."
+        : "The service keeps sending. Each event that fails three times is kept as a failed delivery.",
+      paused
+        ? "Repair the receiver, then resume the webhook and send the failed deliveries again."
+        : "Repair the receiver, then send the failed deliveries again. No further mail follows before a delivery succeeds.",
+    ],
+    link: { label: "Open the webhooks", url: `${public_url}/webhooks` },
+    footer: "You get this mail because you are an admin of your organization.",
   });
 }
 
@@ -200,26 +264,71 @@ const reminders = { half: "Half of the time is over", tenth: "A tenth of the tim
 
 export function escalationsMail(
   public_url: string,
-  { waiting, more }: MailContents["escalations"],
+  { waiting, more, daily }: MailContents["escalations"],
   token: string,
 ): Words {
   const count = waiting.length + more;
   const waits = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
-  const subject = waiting.every(({ reminder }) => reminder !== undefined) ? `Reminder: ${waits}` : waits;
+  const reminded = waiting.every(({ reminder }) => reminder !== undefined);
+  const subject = daily ? `Today: ${waits}` : reminded ? `Reminder: ${waits}` : waits;
+  const lines = daily ? groupedLines(public_url, waiting) : waiting.map((each) => lineOf(public_url, each));
   return written({
     subject,
     paragraphs: [`${waits}. What the agent wants and why it was held is shown in the console.`],
-    items: waiting.map(({ escalation_id, agent_id, type, verb, expires_at, rules = [], reminder }) => ({
-      text:
-        `${shown(agent_id)}: ${shownDeed(type, verb)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC` +
-        `${reminder === undefined ? "" : `. ${reminders[reminder]}`}` +
-        `${rules.length === 0 ? "" : `. You are asked for: ${rules.slice(0, rules_max).map(shown).join(", ")}`}`,
-      url: `${public_url}/escalations/${escalation_id}`,
-    })),
+    items: lines,
     ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
     footer: "You get this because you are a reviewer. The console's settings stop it, and so does this link.",
     stop: { label: "Unsubscribe", url: linkTo(public_url, "unsubscribe", token) },
   });
+}
+
+function lineOf(public_url: string, { escalation_id, expires_at, rules = [], reminder, ...deed }: WaitingAction) {
+  return {
+    text:
+      `${deedOf(deed)}, until ${minuteOf(expires_at)}${reminder === undefined ? "" : `. ${reminders[reminder]}`}` +
+      `${rules.length === 0 ? "" : `. You are asked for: ${rules.slice(0, rules_max).map(shown).join(", ")}`}`,
+    url: `${public_url}/escalations/${escalation_id}`,
+  };
+}
+
+/** One line for the same kind of action of one agent. A line with several actions leads to the queue. */
+function groupedLines(public_url: string, waiting: readonly WaitingAction[]) {
+  const groups = new Map<string, WaitingAction[]>();
+  for (const each of waiting) {
+    const deed = deedOf(each);
+    groups.set(deed, [...(groups.get(deed) ?? []), each]);
+  }
+  return [...groups].map(([deed, actions]) => {
+    const [first, ...others] = actions.sort((one, two) => (one.expires_at < two.expires_at ? -1 : 1));
+    if (first === undefined || others.length === 0) return lineOf(public_url, first as WaitingAction);
+    const text = `${deed}: ${actions.length} actions, the first until ${minuteOf(first.expires_at)}`;
+    return { text, url: `${public_url}/review` };
+  });
+}
+
+function deedOf({ agent_id, type, verb }: Pick<WaitingAction, "agent_id" | "type" | "verb">): string {
+  return `${shown(agent_id)}: ${shownDeed(type, verb)}`;
+}
+
+function minuteOf(at: string): string {
+  return `${at.slice(0, 16).replace("T", " ")} UTC`;
+}
+
+const push_seconds_max = 24 * 3_600;
+
+/** Words a push notice. Like the mail, it contains no other text of the agent than names. */
+export function pushNotice(
+  waiting: readonly WaitingAction[],
+  more: number,
+): Omit<MailContents["push"], "org_id" | "device_id"> {
+  const count = waiting.length + more;
+  const [first] = waiting;
+  const urgency = waiting.some(({ reminder }) => reminder === "tenth") ? "high" : "normal";
+  const terms = { ttl_seconds: push_seconds_max, urgency } as const;
+  if (count !== 1 || first === undefined)
+    return { title: `${count} actions wait for your review`, body: "Open the queue.", path: "/review", ...terms };
+  const body = `${deedOf(first)}, until ${minuteOf(first.expires_at)}`;
+  return { title: "An action waits for your review", body, path: `/escalations/${first.escalation_id}`, ...terms };
 }
 
 function linkTo(public_url: string, page: string, token: string): string {

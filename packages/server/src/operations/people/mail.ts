@@ -33,10 +33,33 @@ export interface MailContents {
     /** For example `count.spent`. */
     readonly counters: readonly string[];
   };
+  readonly membrane: {
+    readonly to: string;
+    readonly membrane: string;
+    readonly status: "live" | "shadow";
+    readonly reason: string | null;
+    /** False: a second person must confirm. */
+    readonly moved: boolean;
+  };
   readonly nobody_can_decide: {
     readonly to: string;
     readonly rules: readonly { readonly policy: string; readonly membrane: string }[];
     readonly more: number;
+  };
+  readonly rollout_stopped: {
+    readonly to: string;
+    readonly membrane: string;
+    readonly share: number;
+    /** The smaller share that is still held. Absent: holds were not returned. */
+    readonly holds_share?: number;
+    readonly breaches: readonly string[];
+  };
+  /** Without the path of the URL, because it may have a secret. */
+  readonly webhook_failing: {
+    readonly to: string;
+    readonly host: string;
+    readonly failures: number;
+    readonly paused: boolean;
   };
   readonly key_expiry: {
     readonly to: string;
@@ -55,6 +78,18 @@ export interface MailContents {
     readonly user_id: string;
     readonly waiting: readonly WaitingAction[];
     readonly more: number;
+    /** The mail of a day. Absent: false. */
+    readonly daily?: true;
+  };
+  /** A push notice for a browser of a reviewer. */
+  readonly push: {
+    readonly org_id: string;
+    readonly device_id: string;
+    readonly title: string;
+    readonly body: string;
+    readonly path: string;
+    readonly ttl_seconds: number;
+    readonly urgency: "normal" | "high";
   };
 }
 
@@ -66,7 +101,7 @@ export type AccountChange =
   | "passkey_registered"
   | "passkey_deleted";
 
-interface WaitingAction {
+export interface WaitingAction {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly type: string;

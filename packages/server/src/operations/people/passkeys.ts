@@ -46,7 +46,7 @@ export async function beginPasskeyRegistration(
     // Locked, so that a second concurrent request replaces the first one's challenge.
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    await requireOwner(query, person, session_id, proven);
+    await requireOwner(query, person, { ...caller, session_id }, proven);
     await deleteTokensOf(query, "passkey", org_id, user_id);
     const subject = { use: "register", user_id, session_id };
     await insertToken(query, "passkey", tokenHash(challenge), org_id, subject);
@@ -163,7 +163,7 @@ export async function finishPasskeyLogin(
     const person = await lockPerson(query, passkey.org_id, passkey.user_id);
     if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
       throw new Fault("invalid_credentials");
-    return beginSession(runtime, query, person, client);
+    return beginSession(runtime, query, person, client, { strong: true });
   });
 }
 

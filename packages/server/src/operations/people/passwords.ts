@@ -162,15 +162,19 @@ export async function provenPassword(
 
 /**
  * Refuses to add a way to sign in (authenticator, passkey) in an old session without the password, because the cookie
- * may be stolen. `proven`: the hash from `provenPassword`. Faults: forbidden (too old, and no password),
+ * may be stolen. If the session lacks a required second factor, a person with a passkey must sign in with it. `proven`:
+ * the hash from `provenPassword`. Faults: forbidden (too old, and no password; or a passkey is needed),
  * invalid_credentials (changed meanwhile), missing_api_key (the session ended).
  */
 export async function requireOwner(
   query: Query,
-  person: Pick<Person, "org_id" | "password_hash">,
-  session_id: string,
+  person: Pick<Person, "org_id" | "user_id" | "password_hash">,
+  { session_id, second_factor_missing }: Pick<Caller, "second_factor_missing"> & { readonly session_id: string },
   proven: string | null,
 ): Promise<void> {
+  // Otherwise a stolen password would be enough to add another factor beside the person's passkey.
+  if (second_factor_missing && (await listPasskeys(query, person.org_id, person.user_id)).length > 0)
+    throw faultAt("forbidden", "", "not_allowed", "Sign in with your passkey: the organization requires it.");
   const fresh = await beganWithin(query, person.org_id, session_id, limits.session_fresh_seconds);
   if (fresh === undefined) throw noSession();
   if (proven !== null && proven !== person.password_hash) throw new Fault("invalid_credentials");

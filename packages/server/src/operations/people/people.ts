@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type MadeChoices, type PersonRole, type ProfileChange, roleMeets, type User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -9,10 +10,14 @@ import {
   deletePerson,
   hasOtherAdmin,
   lockPerson,
+  type MailWishes,
   noteRemoved,
+  type Person,
   listPeople as readPeople,
   shownUser,
   updatePerson,
+  writeMailWishes,
+  writeName,
 } from "../../store/people/people.ts";
 import { deleteTokensOf } from "../../store/people/person-tokens.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
@@ -108,42 +113,68 @@ export async function removePerson(
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
       const settled = await settleMade(runtime, query, caller, user_id, await readMade(query, org_id, user_id), made);
       const at = formatTimestampUs(runtime.clock.now_us());
-      const data = { user_id, email: person.email };
+      const data = { user_id, email: person.email, ...(person.name === null ? {} : { name: person.name }) };
       const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
       // A person who joined through a provider may still have an invitation, and could return by it.
       const received = await withdrawn(runtime, query, caller, { email: person.email });
       await noteRemoved(query, org_id, person.email, at);
+      await deletePerson(query, org_id, user_id);
       return { ...settled, raise: ["auth", ...settled.raise], audit: [removed, ...settled.audit, ...received] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
     for (const kind of ["password", "passkey"] as const) await deleteTokensOf(query, kind, org_id, user_id);
-    await deletePerson(query, org_id, user_id);
   });
 }
 
 /** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended). */
-export async function changeProfile(runtime: Recording, caller: Caller, { notify }: ProfileChange): Promise<User> {
+export async function changeProfile(runtime: Recording, caller: Caller, change: ProfileChange): Promise<User> {
   const { org_id, user_id } = personCalling(caller);
   return runtime.db.tenant(org_id, async (query) => {
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    if (person.notify !== notify) await setNotify(runtime, query, person, notify, caller);
-    return shownUser({ ...person, notify });
+    const { name = person.name, ...mails } = change;
+    const before = mailWishes(person);
+    const wishes = { ...before, ...mails };
+    if (!isDeepStrictEqual(wishes, before)) await setMails(runtime, query, person, wishes, caller);
+    if (name !== person.name) await setName(runtime, query, person, name, caller);
+    return shownUser({ ...person, ...wishes, name });
   });
 }
 
-async function setNotify(
+/** Writes a person's name with its audit row. `caller` null: the organization's provider sent the name. */
+export async function setName(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
-  { org_id, user_id }: Pick<User, "user_id"> & Pick<Caller, "org_id">,
-  notify: boolean,
+  { org_id, user_id, name: from }: Pick<Person, "org_id" | "user_id" | "name">,
+  to: string | null,
   caller: Caller | null,
 ): Promise<void> {
-  await updatePerson(query, org_id, user_id, { notify });
+  await writeName(query, org_id, user_id, to);
   await withHead(query, org_id, async () => {
     if (caller !== null) await refuseEnded(query, caller);
     const at = formatTimestampUs(runtime.clock.now_us());
-    const data = { notify, by: caller === null ? "link" : "session" };
+    const entry = { intent_id: null, at, actor: user_id, type: "user_name_changed" } as const;
+    const by = caller === null ? "provider" : "session";
+    return { audit: [auditRow(runtime.ids, { ...entry, data: { user_id, from, to, by } })] };
+  });
+}
+
+function mailWishes({ notify, mail_rhythm, digest_hour }: MailWishes): MailWishes {
+  return { notify, mail_rhythm, digest_hour };
+}
+
+async function setMails(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Pick<User, "user_id"> & Pick<Caller, "org_id">,
+  wishes: MailWishes,
+  caller: Caller | null,
+): Promise<void> {
+  await writeMailWishes(query, org_id, user_id, wishes);
+  await withHead(query, org_id, async () => {
+    if (caller !== null) await refuseEnded(query, caller);
+    const at = formatTimestampUs(runtime.clock.now_us());
+    const data = { ...wishes, by: caller === null ? "link" : "session" };
     return {
       audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "notifications_changed", data })],
     };
@@ -173,6 +204,6 @@ export async function unsubscribe(
   const [org_id, user_id] = whose as [string, string];
   await runtime.db.tenant(org_id, async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    if (person?.notify === true) await setNotify(runtime, query, person, false, null);
+    if (person?.notify === true) await setMails(runtime, query, person, { ...mailWishes(person), notify: false }, null);
   });
 }

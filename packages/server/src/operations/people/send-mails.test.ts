@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { timers } from "../../edge/timers.ts";
 import type { Clock, Mail, Timers } from "../../ports.ts";
 import { claimMails } from "../../store/people/mails.ts";
-import { insertPerson, updatePerson } from "../../store/people/people.ts";
+import { insertPerson, writeMailWishes } from "../../store/people/people.ts";
 import { insertToken } from "../../store/people/person-tokens.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -20,6 +20,7 @@ const sent: Mail[] = [];
 let refusing = true;
 let asked = 0;
 const mailer = {
+  delivers: true,
   async send(mail: Mail) {
     asked += 1;
     if (refusing) throw new Error("451 try again later");
@@ -87,7 +88,8 @@ test("a delayed mail is not sent to removed or unsubscribed people, nor with a w
       const [user_id, to] = [`usr_${name}`, `${name}@example.com`];
       const person = { org_id, user_id, email: to, role: "reviewer", password_hash: null, created_at } as const;
       if (name !== "removed") await insertPerson(query, person);
-      if (name === "unsubscribed") await updatePerson(query, org_id, user_id, { notify: false });
+      if (name === "unsubscribed")
+        await writeMailWishes(query, org_id, user_id, { notify: false, mail_rhythm: "at_once", digest_hour: 7 });
       await writeMail(node.runtime, query, "escalations", { to, org_id, user_id, waiting: [], more: 2 });
     }
     for (const token of ["stands", "withdrawn"]) {
@@ -180,6 +182,7 @@ async function putOff(): Promise<number> {
 }
 
 const hanging = (asked: string[], by: string) => ({
+  delivers: true,
   send: (_mail: Mail, stop?: AbortSignal) => {
     asked.push(by);
     return new Promise<void>((_, reject) => stop?.addEventListener("abort", () => reject(new Error("aborted"))));

@@ -4,6 +4,7 @@ import type { Mail, Query } from "../../ports.ts";
 import { claimMails, type DueMail, deleteMail, postponeMail, putOffMail } from "../../store/people/mails.ts";
 import { emailKey, findPerson, readPerson } from "../../store/people/people.ts";
 import { readToken } from "../../store/people/person-tokens.ts";
+import { type PushSending, sendPush } from "../channels/send-push.ts";
 import type { Runtime } from "../runtime.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import {
@@ -15,9 +16,13 @@ import {
   invitationMail,
   keyExpiryMail,
   knownAddressMail,
+  membraneMail,
   nobodyCanDecideMail,
   passwordMail,
+  rolloutStoppedMail,
   signupMail,
+  type Words,
+  webhookFailingMail,
 } from "./mail-texts.ts";
 import { newPasswordLink } from "./passwords.ts";
 import { unsubscribeToken } from "./people.ts";
@@ -27,7 +32,8 @@ const at_once_max = 10;
 export type MailSending = Pick<
   Runtime,
   "db" | "clock" | "ids" | "log" | "metrics" | "settings" | "sealer" | "mailer" | "rateWindows"
->;
+> &
+  PushSending;
 
 /** Sent first, because somebody waits for them. */
 const waitedFor: readonly MailKind[] = ["password", "signup", "invitation"];
@@ -50,6 +56,7 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
   const { mail_id, kind, attempts } = due;
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
+    if (kind === "push") return await pushed(runtime, mail_id, content);
     const mail = await runtime.db.system((query) => mailOf(runtime, query, due, content));
     const wait_seconds = mail === null ? 0 : await secondsToWait(runtime, kind as MailKind, mail.to);
     const dropped = wait_seconds > 0 && kind === "signup" && due.age_seconds > limits.signup_mail_wait_seconds_max;
@@ -82,6 +89,12 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
   }
 }
 
+async function pushed(runtime: MailSending, mail_id: string, content: MailContents["push"]): Promise<void> {
+  await sendPush(runtime, content);
+  await runtime.db.system((query) => deleteMail(query, mail_id));
+  runtime.metrics.mailed("dealt_with");
+}
+
 /**
  * Returns how long to wait before mailing an address; 0: send now. Anyone who may invite or sign up can name any
  * address repeatedly. Each kind counts separately, so signups do not delay invitations.
@@ -98,6 +111,25 @@ async function secondsToWait(
   return taken.allowed ? 0 : taken.retry_after;
 }
 
+/** Mails that need nothing but their content. */
+const plainMails = {
+  account: accountMail,
+  domain: domainMail,
+  contradiction: contradictionMail,
+  counters_full: countersFullMail,
+  membrane: membraneMail,
+  nobody_can_decide: nobodyCanDecideMail,
+  rollout_stopped: rolloutStoppedMail,
+  webhook_failing: webhookFailingMail,
+  key_expiry: keyExpiryMail,
+} satisfies { readonly [Kind in MailKind]?: (public_url: string, told: MailContents[Kind]) => Words };
+
+type PlainKind = keyof typeof plainMails;
+
+function isPlain(kind: string): kind is PlainKind {
+  return Object.hasOwn(plainMails, kind);
+}
+
 async function mailOf(
   runtime: Pick<Runtime, "ids" | "settings" | "sealer">,
   query: Query,
@@ -105,7 +137,12 @@ async function mailOf(
   content: MailContents[MailKind],
 ): Promise<Mail | null> {
   const public_url = runtime.settings.public_url();
-  switch (kind as MailKind) {
+  if (isPlain(kind)) {
+    const told = content as MailContents[PlainKind];
+    const words: (public_url: string, told: never) => Words = plainMails[kind];
+    return { to: told.to, ...words(public_url, told as never) };
+  }
+  switch (kind as Exclude<MailKind, PlainKind | "push">) {
     case "signup": {
       const signup = content as MailContents["signup"];
       const known = await findPerson(query, signup.to);
@@ -123,30 +160,6 @@ async function mailOf(
       const invitation = content as MailContents["invitation"];
       if ((await readToken(query, "invitation", tokenHash(invitation.token))) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
-    }
-    case "account": {
-      const account = content as MailContents["account"];
-      return { to: account.to, ...accountMail(public_url, account) };
-    }
-    case "domain": {
-      const told = content as MailContents["domain"];
-      return { to: told.to, ...domainMail(public_url, told) };
-    }
-    case "contradiction": {
-      const told = content as MailContents["contradiction"];
-      return { to: told.to, ...contradictionMail(public_url, told) };
-    }
-    case "counters_full": {
-      const told = content as MailContents["counters_full"];
-      return { to: told.to, ...countersFullMail(public_url, told) };
-    }
-    case "nobody_can_decide": {
-      const told = content as MailContents["nobody_can_decide"];
-      return { to: told.to, ...nobodyCanDecideMail(public_url, told) };
-    }
-    case "key_expiry": {
-      const told = content as MailContents["key_expiry"];
-      return { to: told.to, ...keyExpiryMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

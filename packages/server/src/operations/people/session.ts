@@ -9,6 +9,7 @@ import {
   deleteSessions,
   endLogin,
   insertSession,
+  isStrongSession,
   noteSeen,
   type PresentedSession,
   readSession,
@@ -45,13 +46,21 @@ export function newToken(runtime: Pick<Runtime, "ids">): string {
   return runtime.ids.secret(token_chars);
 }
 
-/** Begins a session in the caller's system transaction. `mfa_pending`: it only accepts the second factor. */
+/** How a session begins. Absent: false. */
+export interface Beginning {
+  /** The session only accepts the second factor. */
+  readonly mfa_pending?: boolean;
+  /** A passkey, or a provider that confirmed more than one factor, began it. */
+  readonly strong?: boolean;
+}
+
+/** Begins a session in the caller's system transaction. */
 export async function beginSession(
   runtime: Pick<Runtime, "ids">,
   query: Query,
   person: Person,
   client: Client,
-  mfa_pending = false,
+  { mfa_pending = false, strong = false }: Beginning = {},
 ): Promise<Begun> {
   const now_us = await databaseNowUs(query);
   const lifetime_seconds = mfa_pending ? limits.session_mfa_seconds : limits.session_lifetime_seconds;
@@ -79,6 +88,7 @@ export async function beginSession(
     user_id,
     token_sha256: tokenHash(token),
     mfa_pending,
+    strong,
     client_ip: client.ip,
     user_agent: client.user_agent?.slice(0, 512) ?? null,
     created_at,
@@ -198,8 +208,9 @@ export async function replaceSessions(
 ): Promise<Begun> {
   const { org_id, user_id } = person;
   await requireStanding(query, { org_id, session_id });
+  const strong = await isStrongSession(query, org_id, session_id);
   await endSessions(runtime, query, person, user_id);
-  return beginSession(runtime, query, person, client);
+  return beginSession(runtime, query, person, client, { strong });
 }
 
 export async function logOut(runtime: Recording, token: string | null): Promise<void> {

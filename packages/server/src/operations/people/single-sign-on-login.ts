@@ -17,6 +17,7 @@ import {
 import type { Runtime } from "../runtime.ts";
 import { tellConflict } from "./domain-proofs.ts";
 import { inviteArrived } from "./invitations.ts";
+import { setName } from "./people.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
@@ -83,13 +84,36 @@ export async function finishSingleSignOn(
   const arrived = await runtime.db.system(async (query) => {
     const arrival = await arrivalOf(runtime, query, row, vouched);
     if (!("person" in arrival)) return arrival;
-    return beginSession(runtime, query, arrival.person, client, arrival.person.mfa_enabled);
+    const person = await named(runtime, query, arrival.person, vouched);
+    return beginSession(runtime, query, person, client, {
+      mfa_pending: person.mfa_enabled,
+      strong: !person.mfa_enabled && vouched.multi_factor,
+    });
   });
   if ("session" in arrived) return arrived;
   runtime.mails.wake();
   if ("invited" in arrived) throw mailboxAsked(arrived);
   await tellConflict(runtime, arrived.other, org_id);
   throw elsewhere();
+}
+
+/** Gives a person without a name the one that the provider sent. */
+async function named(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  person: Person,
+  vouched: OpenIdPerson,
+): Promise<Person> {
+  const name = vouchedName(vouched);
+  if (person.name !== null || name === null) return person;
+  await setName(runtime, query, person, name, null);
+  return { ...person, name };
+}
+
+/** Null: no name that a person could choose. */
+function vouchedName({ name }: OpenIdPerson): string | null {
+  const trimmed = name?.trim() ?? "";
+  return trimmed === "" || trimmed.includes("@") || trimmed.length > limits.name_chars_max ? null : trimmed;
 }
 
 async function findProvider(
@@ -169,7 +193,9 @@ async function arrivalOf(
       throw refused("This person was removed from the organization: an invitation brings them back.");
     if (found === undefined) {
       arrival = { invited: email };
-      return { audit: await inviteArrived(runtime, query, org_id, { email, role }) };
+      const name = vouchedName(vouched);
+      const named = name === null ? {} : { name };
+      return { audit: await inviteArrived(runtime, query, org_id, { email, role, ...named }) };
     }
     if (await hasIdentity(query, org_id, issuer, found.user_id))
       throw refused("This address belongs to another account of the provider.");

@@ -103,7 +103,7 @@ export async function enrolTotp(
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled) throw onAlready();
-    await requireOwner(query, person, session_id, proven);
+    await requireOwner(query, person, { ...caller, session_id }, proven);
     await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
     return { secret: totp.secret.base32, uri: totp.toString() };

@@ -1,5 +1,5 @@
 /** Saves versions of policies and changes which one is in force. Every change of that raises the policy epoch. */
-import type { ActivateInput, PolicyInput } from "@countersign/contract";
+import type { ActivateInput, NotReady, PolicyInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, policySha256 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -10,6 +10,7 @@ import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import { refuseTakenName } from "./create-policy.ts";
 import { acceptedDocument, refuseLateTier, refuseRedTests } from "./policy-documents.ts";
+import { readNotReady } from "./read-policy-readiness.ts";
 
 /**
  * Saves a new version; the one in force stays until activation. The same document again changes nothing. Faults:
@@ -43,6 +44,18 @@ export async function replacePolicy(
   });
 }
 
+/** `not_ready`: why the version was not ready to be live; also in the audit record. */
+interface ActivatedPolicy {
+  readonly policy: StoredPolicy;
+  readonly not_ready: readonly NotReady[];
+}
+
+/** Findings about the version with this hash, made before the lock. */
+interface Looked {
+  readonly sha256: string;
+  readonly not_ready: readonly NotReady[];
+}
+
 /**
  * Activates the newest version, in shadow or live, in place of the earlier one. Faults: not_found, policy_invalid (a
  * failed test, a counter that another policy defines differently), state_conflict (retired, already in force like this, or newer than the named version).
@@ -52,17 +65,18 @@ export async function activatePolicy(
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
-): Promise<StoredPolicy> {
+): Promise<ActivatedPolicy> {
   // Tests run before the lock, so that the organization does not wait. The hash identifies the tested version.
-  let green: string | null = null;
+  let looked: Looked | null = null;
   const read = () => runtime.db.tenant(caller.org_id, (query) => readPolicy(query, caller.org_id, policy_id));
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const policy = await read();
     if (policy !== undefined && isToActivate(policy, input)) {
       await refuseRedTests(policy.document);
-      green = policy.sha256;
+      const not_ready = input.mode === "live" ? await readNotReady(runtime, caller, policy) : [];
+      looked = { sha256: policy.sha256, not_ready };
     }
-    const activated = await activate(runtime, caller, policy_id, input, green);
+    const activated = await activate(runtime, caller, policy_id, input, looked);
     if (activated !== null) return activated;
   }
   throw conflict("The policy changed during every attempt. Try again.");
@@ -80,21 +94,24 @@ async function activate(
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
-  green: string | null,
-): Promise<StoredPolicy | null> {
+  looked: Looked | null,
+): Promise<ActivatedPolicy | null> {
   let isOther = false;
   const policy = await change(runtime, caller, policy_id, async (policy, _, query) => {
     const { version, name, sha256, document } = policy;
     const { mode } = input;
     if (version !== (input.version ?? version)) throw conflict(`The newest version of the policy is ${version}.`);
     if (!isToActivate(policy, input)) throw conflict(`Version ${version} of the policy is ${mode} already.`);
-    isOther = sha256 !== green;
-    if (isOther) return null;
+    if (looked?.sha256 !== sha256) {
+      isOther = true;
+      return null;
+    }
     await refuseCounterConflict(runtime, query, caller.org_id, policy_id, document);
     const after = { ...policy, status: mode, active_version: version };
-    return { after, type: "policy_activated", data: { policy_id, version, name, sha256, mode } };
+    const not_ready = looked.not_ready.map(({ code, message }) => ({ code, message }));
+    return { after, type: "policy_activated", data: { policy_id, version, name, sha256, mode, not_ready } };
   });
-  return isOther ? null : policy;
+  return isOther ? null : { policy, not_ready: looked?.not_ready ?? [] };
 }
 
 /** Retires the policy permanently. Faults: not_found, state_conflict (already retired). */

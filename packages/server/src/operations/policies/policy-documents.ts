@@ -16,6 +16,7 @@ import { conflictInForce } from "../counters/refuse-conflicts.ts";
 import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
 import { panelWarnings } from "./panel-warnings.ts";
+import { parameterWarnings } from "./parameter-warnings.ts";
 import type { Packs } from "./read-packs.ts";
 
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
@@ -45,23 +46,26 @@ export async function refuseLateTier(query: Query, org_id: string, document: Pol
 
 /** Checks a policy without saving, including its tests, the membranes' tools, and people and policies of panels. */
 export async function checkPolicyInput(
-  { db, packRules }: Pick<Runtime, "db" | "packRules">,
+  runtime: Pick<Runtime, "db" | "clock" | "packRules">,
   packs: Packs,
   org_id: string,
   input: PolicyInput,
 ): Promise<PolicyCheck> {
+  const { db, packRules } = runtime;
   const { document, diagnostics, warnings, located } = await checkInput(input);
   if (document === null) return { valid: false, diagnostics: [...diagnostics], warnings: [...warnings] };
   const red = await redTests(document);
   const membranes = await db.tenant(org_id, (query) => readMembranes(query, org_id));
   const tools = membranes.flatMap(({ action_catalogue }) => action_catalogue);
   const typed = await inTurns(typedParameterSteps(document, located, tools));
+  const unrecorded = await parameterWarnings(runtime, org_id, { document, located, membranes });
   const panels = await panelWarnings({ db }, packs, org_id, document);
   const late = lateTier(document, membranes);
   const conflict = await db.tenant(org_id, (query) => conflictInForce({ packRules }, query, org_id, null, document));
   const conflicts = conflict === null ? [] : [{ ...conflict, ...located.placeOf(conflict.path) }];
   const wrong = late?.refuses === true ? [...red, late.diagnostic] : red;
-  return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels, ...conflicts] };
+  const all = [...warnings, ...typed, ...unrecorded, ...panels, ...conflicts];
+  return { valid: wrong.length === 0, diagnostics: wrong, warnings: all };
 }
 
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {

@@ -1,5 +1,5 @@
 import type { Pack } from "@countersign/contract";
-import { Fault, type ParsedPack } from "@countersign/core";
+import { Fault, type ParsedPack, packFacts } from "@countersign/core";
 import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 
 export type Packs = ReadonlyMap<string, ParsedPack>;
@@ -26,5 +26,5 @@ export function getPack(packs: Packs, name: string): Pack {
     override: spec.override ?? "reviewer",
     citations: [...(metadata.citations ?? [])],
   }));
-  return { name, title, version, description, facts_from, rules };
+  return { name, title, version, description, facts_from, facts: packFacts(pack), rules };
 }

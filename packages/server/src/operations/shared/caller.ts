@@ -26,6 +26,10 @@ export interface Caller {
   readonly actor: string;
   /** The epoch at which the key was read. A commit refuses decisions from an older epoch. */
   readonly auth_epoch: number;
+  /** The session lacks the second factor that the organization requires. Absent: false. */
+  readonly second_factor_missing?: true;
+  /** The chat from which a person calls; absent: the console or a program. */
+  readonly via?: "slack";
 }
 
 export interface Callers {

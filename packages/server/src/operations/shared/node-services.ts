@@ -28,6 +28,10 @@ import type { StoredDecision } from "../../store/intents/intents.ts";
 export interface DecidingMembrane {
   readonly membrane: Membrane;
   readonly policySet: PolicySet;
+  /** Folded ids of registered agents that a rollout does not enforce yet. Each change raises the policy epoch. */
+  readonly unenforced: ReadonlySet<string>;
+  /** Like `unenforced`, with the agents for which the guard of a rollout returned holds to shadow. */
+  readonly unheld: ReadonlySet<string>;
 }
 
 export interface OrgState {
@@ -104,6 +108,14 @@ export interface FiguresKeeper {
   /** Hints that this organization made a decision. Without the hint it is counted some minutes later. */
   decided(org_id: string): void;
   behind(): number;
+  pass(stopped: () => boolean): Promise<void>;
+}
+
+export interface LogKeeper {
+  /** Audit records that no checkpoint covers yet. */
+  behind(): number;
+  /** Organizations with a log that cannot be continued. */
+  failing(): number;
   pass(stopped: () => boolean): Promise<void>;
 }
 

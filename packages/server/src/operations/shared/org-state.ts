@@ -6,7 +6,7 @@
  */
 
 import type { Membrane, TokenIssuer } from "@countersign/contract";
-import type { PolicySet, PolicySource } from "@countersign/core";
+import { isEnforced, type PolicySet, type PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../../ports.ts";
 import {
@@ -20,7 +20,9 @@ import { readDecidingHead } from "../../store/intents/deciding-head.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/policies.ts";
+import { readPartialRollouts, readRegistered } from "../../store/rollouts/rollouts.ts";
 import { readTokenIssuers } from "../../store/tokens/token-issuers.ts";
+import { holdsShareOf, shareOf } from "../rollouts/shown-rollout.ts";
 import { AgentsWithFacts } from "./agents-with-facts.ts";
 import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
@@ -139,9 +141,10 @@ async function readOrgState(
     if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
       return { ...head, read: null };
     const membranes = await readMembranes(query, org_id);
-    return { ...head, read: { membranes, own: await readOwnPolicies(query, org_id, kept_rules?.own) } };
+    const own = await readOwnPolicies(query, org_id, kept_rules?.own);
+    return { ...head, read: { membranes, own, outside: await readOutside(query, org_id) } };
   });
-  const rules = read === null ? (kept_rules as Rules) : await compileRules(head, read.membranes, read.own, policySetOf);
+  const rules = read === null ? (kept_rules as Rules) : await compileRules(head, read, policySetOf);
   if (rules !== kept_rules) known.set(org_id, rules);
   const { membranes, own, deciding } = rules;
   const { subjects, settings_audit_id: _, ...deciding_head } = head;
@@ -166,20 +169,55 @@ async function readOrgState(
   return { state, bytes: rules.bytes };
 }
 
+interface Read {
+  readonly membranes: readonly Membrane[];
+  readonly own: OwnPolicies;
+  /** By membrane_id. */
+  readonly outside: ReadonlyMap<string, OutsideOfRollout>;
+}
+
+type OutsideOfRollout = Pick<DecidingMembrane, "unenforced" | "unheld">;
+
+const nobody: ReadonlySet<string> = new Set();
+const withoutRollout: OutsideOfRollout = { unenforced: nobody, unheld: nobody };
+
+/** Returns the agents that rollouts do not enforce. */
+async function readOutside(query: Query, org_id: string): Promise<Read["outside"]> {
+  const rollouts = await readPartialRollouts(query, org_id);
+  if (rollouts.length === 0) return new Map();
+  const registered = await readRegistered(query, org_id);
+  return new Map(
+    rollouts.map((row) => {
+      const beyond = (share: number) => new Set(registered.filter((agent) => !isEnforced(agent, row.salt, share)));
+      const unenforced = beyond(shareOf(row));
+      return [
+        row.membrane_id,
+        { unenforced, unheld: row.holds_stage === null ? unenforced : beyond(holdsShareOf(row)) },
+      ];
+    }),
+  );
+}
+
+function agentsBytes(outside: Read["outside"]): number {
+  return [...outside.values()].reduce((sum, { unenforced, unheld }) => {
+    return sum + (unenforced.size + (unheld === unenforced ? 0 : unheld.size)) * entry_bytes;
+  }, 0);
+}
+
 async function compileRules(
   { policy_epoch, settings_audit_id }: Pick<Rules, "policy_epoch" | "settings_audit_id">,
-  membranes: readonly Membrane[],
-  own: OwnPolicies,
+  { membranes, own, outside }: Read,
   policySetOf: PolicySetOf,
 ): Promise<Rules> {
   const deciding = new Map<string, DecidingMembrane>();
   for (const membrane of membranes) {
-    const each = { membrane, policySet: await policySetOf(membrane, own.sources) };
+    const policySet = await policySetOf(membrane, own.sources);
+    const each = { membrane, policySet, ...(outside.get(membrane.membrane_id) ?? withoutRollout) };
     deciding.set(membrane.membrane_id, each);
     if (membrane.is_default) deciding.set("", each);
   }
   const sets = new Set(Array.from(deciding.values(), ({ policySet }) => policySet));
-  const bytes = membranes.reduce(addCatalogue, entry_bytes) + setsBytes(own, sets);
+  const bytes = membranes.reduce(addCatalogue, entry_bytes) + setsBytes(own, sets) + agentsBytes(outside);
   return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
 }
 

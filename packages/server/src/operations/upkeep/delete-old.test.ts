@@ -136,7 +136,7 @@ describe("a pass", () => {
     return deleted;
   }
 
-  test("deletes expired rows by the database's time: answers, sessions, links, invitations, unused intakes, times of reviewers", async () => {
+  test("deletes expired rows by the database's time: answers, sessions, links, invitations, unused intakes, times of reviewers, backtests", async () => {
     for (const [name, seconds] of [
       ["over", 0],
       ["good", 60],
@@ -171,6 +171,11 @@ describe("a pass", () => {
            ('saw again', at, at - interval '1 hour'), ('recent', at - interval '9 days', at + interval '1 day')) as v (p, shown, ruled)`,
         [seconds, name],
       );
+      await db.query(
+        `insert into backtests (org_id, backtest_id, created_at, created_by, expires_at, summary, input, result)
+         values ('o', $2, now(), 'u', ${ends}, '{}', '{}', '{}')`,
+        [seconds, name],
+      );
       for (const org_id of [null, "org_1"])
         await db.query(
           `insert into onboarding_intakes values ($2, $3, '{}', '{}', ${ends} - make_interval(days => $4::integer))`,
@@ -186,7 +191,9 @@ describe("a pass", () => {
       invitation: 1,
       intake: 1,
       reviewer_time: 3,
+      backtest: 1,
     });
+    expect(await kept("backtests", "backtest_id")).toEqual(["good"]);
     expect(await kept("idempotency_keys", "idempotency_key")).toEqual(["good"]);
     expect(await kept("sessions", "session_id")).toEqual(["good"]);
     expect(await kept("session_index", "session_id")).toEqual(["good"]);

@@ -1,5 +1,6 @@
 import { limits } from "@countersign/contract";
 import type { Db } from "../../ports.ts";
+import { deleteOldBacktests } from "../../store/backtests/kept-backtests.ts";
 import {
   deleteEndedEntries,
   deleteEndedKeys,
@@ -20,6 +21,7 @@ import {
   organizationsWithOldDeliveries,
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
+import { deleteOldHealth } from "../../store/webhooks/webhook-health.ts";
 
 export type Aging =
   | "delivery"
@@ -32,7 +34,9 @@ export type Aging =
   | "reviewer_time"
   | "token_use"
   | "counter_entry"
-  | "counter_key";
+  | "counter_key"
+  | "webhook_health"
+  | "backtest";
 
 export interface PassEnd {
   readonly org_id: string;
@@ -75,6 +79,8 @@ export async function deleteOld(
   await pages(terms, "token", () => db.system((query) => deleteOldTokens(query)));
   await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, rows_max)));
   await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, limits.intake_kept_days, rows_max)));
+  await pages(terms, "webhook_health", () => db.system((query) => deleteOldHealth(query, rows_max)));
+  await pages(terms, "backtest", () => db.system((query) => deleteOldBacktests(query, rows_max)));
   await pages(terms, "wait", () => db.system((query) => deleteOldWaits(query, rows_max)));
   await pages(terms, "reviewer_time", () =>
     db.system((query) => deleteOldReviewerTimes(query, reviewer_times_kept_days, rows_max)),

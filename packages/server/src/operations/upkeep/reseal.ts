@@ -3,7 +3,11 @@
  * next run resumes. See decision 0019.
  */
 import type { Db, KeyRing } from "../../ports.ts";
+import { channelContext } from "../../store/channels/channels.ts";
+import { subscriptionContext } from "../../store/channels/push-devices.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
+import { subjectContext } from "../../store/erasure/erasures.ts";
+import { seedContext } from "../../store/log/log-keys.ts";
 import {
   countSealedTexts,
   readSealedTexts,
@@ -12,7 +16,7 @@ import {
   type SealedText,
   sealedPlaces,
 } from "../../store/upkeep/sealed-texts.ts";
-import { secretContext } from "../../store/webhooks/webhooks.ts";
+import { headersContext, secretContext } from "../../store/webhooks/webhooks.ts";
 import { mailContext } from "../people/mail.ts";
 import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
@@ -44,13 +48,24 @@ function contextOf(place: SealedPlace, { key }: SealedText): string {
   const [first = "", second = ""] = key;
   switch (place) {
     case "webhooks":
+    case "next_webhook_secrets":
       return secretContext(first, second);
+    case "webhook_headers":
+      return headersContext(first, second);
     case "context_sources":
       return sourceSecretContext(first);
     case "single_sign_on":
       return clientSecretContext(first);
     case "second_factors":
       return totpContext({ org_id: first, user_id: second });
+    case "channels":
+      return channelContext(first, second);
+    case "push_devices":
+      return subscriptionContext(first, second);
+    case "log_keys":
+      return seedContext(first, second);
+    case "erasures":
+      return subjectContext(first, second);
     case "mails":
       return mailContext(first);
     case "begun_logins":
@@ -86,7 +101,17 @@ export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = bat
   return counts;
 }
 
-const lasting = ["webhooks", "context_sources", "single_sign_on", "second_factors"] as const;
+const lasting = [
+  "webhooks",
+  "next_webhook_secrets",
+  "webhook_headers",
+  "context_sources",
+  "single_sign_on",
+  "second_factors",
+  "channels",
+  "push_devices",
+  "log_keys",
+] as const;
 
 /** Returns the places where none of the first texts of other keys opens. Usually a key is missing. */
 export async function unreadablePlaces({ db, ring }: ResealParts): Promise<SealedPlace[]> {

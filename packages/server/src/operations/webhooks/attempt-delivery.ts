@@ -4,12 +4,13 @@ import type { Clock } from "../../ports.ts";
 import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
+import { openHeaders } from "./webhook-secret.ts";
 
 export interface Attempt {
   readonly leased: LeasedDelivery;
   /** Start, in microseconds since 1970. */
   readonly at_us: number;
-  /** Null: nothing was sent, because the webhook is gone or the third attempt was lost. `error` null: delivered. */
+  /** Null: nothing was sent, because the webhook is gone or paused, or the third attempt was lost. `error` null: delivered. */
   readonly result: (AttemptResult & { readonly duration_ms: number }) | null;
 }
 
@@ -20,26 +21,32 @@ const unsealable = {
 };
 
 /**
- * Sends the delivery once, without a transaction. Sends nothing if the webhook is gone, or if the third attempt's lease
- * expired.
+ * Sends the delivery once, without a transaction. Sends nothing if the webhook is gone or paused, or if the third
+ * attempt's lease expired.
  */
 export async function attemptDelivery(
   { clock, sealer, httpOut }: Pick<Runtime, "clock" | "sealer" | "httpOut">,
   leased: LeasedDelivery,
 ): Promise<Attempt> {
   const { org_id, delivery_id, webhook_id, event_type, body, number, url, secret_sealed } = leased;
+  const { next_secret_sealed, headers_sealed } = leased;
   const at_us = clock.now_us();
   if (number > limits.delivery_attempts_max || url === null || secret_sealed === null)
     return { leased, at_us, result: null };
 
   const manual_retry = leased.original_delivery_id !== null;
-  let secret: string;
+  let headers: Record<string, string>;
   try {
-    secret = sealer.open(secret_sealed, secretContext(org_id, webhook_id));
+    const context = secretContext(org_id, webhook_id);
+    const secret = sealer.open(secret_sealed, context);
+    const next_secret = next_secret_sealed === null ? null : sealer.open(next_secret_sealed, context);
+    headers = {
+      ...openHeaders(sealer, headers_sealed, org_id, webhook_id),
+      ...deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us, next_secret),
+    };
   } catch {
     return { leased, at_us, result: unsealable };
   }
-  const headers = deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us);
   return { leased, at_us, result: await httpOut.post(url, headers, body) };
 }
 

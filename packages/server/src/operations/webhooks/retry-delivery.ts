@@ -15,11 +15,12 @@ import { readWebhook } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
+import { untried } from "./test-webhook.ts";
 
 /**
  * Retries a failed delivery as a new delivery with three attempts, because receivers skip repeated ids. Only one retry
- * of a chain can be pending. Faults: not_found, state_conflict (not failed, a retry is pending, or its webhook is gone
- * or inactive), idempotency_conflict. Source: spec §2.4.
+ * of a chain can be pending. Faults: not_found, state_conflict (not failed, a retry is pending, or its webhook is gone,
+ * inactive or paused), idempotency_conflict. Source: spec §2.4.
  */
 export async function retryDelivery(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -32,7 +33,8 @@ export async function retryDelivery(
   const answer = await idempotent(runtime, caller, terms, async (query) => {
     const retry = await retryOnce(runtime, query, org_id, delivery_id);
     await withHead(query, org_id, async () => {
-      if (!(await isActive(query, org_id, retry.webhook_id))) throw conflict("Its webhook is deleted or inactive.");
+      if (!(await isActive(query, org_id, retry.webhook_id)))
+        throw conflict("Its webhook is deleted, inactive or paused.");
       return { audit: [retriedRow(runtime, caller, retry)] };
     });
     return retry;
@@ -50,20 +52,25 @@ async function retryOnce(
   const failed = await readDelivery(query, org_id, delivery_id);
   if (failed === undefined) throw new Fault("not_found");
   if (failed.status !== "failed") throw conflict(`The delivery is ${failed.status}, not failed.`);
+  if (isErased(failed)) throw new Fault("erased");
   const original_delivery_id = startOf(failed);
   await lockDeliveries(query, org_id, [original_delivery_id]);
   if (await retryIsPending(query, org_id, original_delivery_id)) throw conflict("A retry of it is under way.");
   return insertRetry(runtime, query, org_id, failed);
 }
 
-/** Returns true if the webhook exists and is active. Stays true while the head's lock is held. */
+/** Returns true if the webhook exists, is active and is not paused. Stays true while the head's lock is held. */
 export async function isActive(query: Query, org_id: string, webhook_id: string): Promise<boolean> {
-  return (await readWebhook(query, org_id, webhook_id))?.active === true;
+  const webhook = await readWebhook(query, org_id, webhook_id);
+  return webhook?.active === true && webhook.paused_at === null;
 }
 
 export function startOf({ original_delivery_id, delivery_id }: Delivery): string {
   return original_delivery_id ?? delivery_id;
 }
+
+/** An event always has a body, so an empty one was erased. */
+export const isErased = ({ body }: DeliveryWithBody): boolean => body === "";
 
 /** Writes the retry of a failed delivery. Its chain must be locked. */
 export async function insertRetry(
@@ -86,7 +93,6 @@ export async function insertRetry(
     original_delivery_id,
   };
   await insertDelivery(query, { ...shown, org_id, event_id, body });
-  const untried = { response_status: null, error: null, attempts: [], failed_at: null, latest_retry: null };
   return { ...shown, status: "pending", ...untried };
 }
 

@@ -6,11 +6,11 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { attempts_max, Stale, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { listFailedDeliveries } from "./list-failed-deliveries.ts";
-import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
+import { insertRetry, isActive, isErased, retriedRow, startOf } from "./retry-delivery.ts";
 
 /**
- * Retries a page of failed deliveries like `retryDelivery`. Skips inactive webhooks and deliveries with an uncancelled
- * retry. So a walk over all pages sends each event once to each webhook, even if a page is requested twice. Faults:
+ * Retries a page of failed deliveries like `retryDelivery`. Skips inactive webhooks, erased deliveries and those with an
+ * uncancelled retry. So a walk over all pages sends each event once to each webhook, even if a page is requested twice. Faults:
  * invalid_request (cursor), unavailable.
  */
 export async function retryFailedDeliveries(
@@ -18,18 +18,28 @@ export async function retryFailedDeliveries(
   caller: Pick<Caller, "org_id" | "actor">,
   page: Parameters<typeof listFailedDeliveries>[2],
 ): Promise<{ deliveries: Delivery[]; next_cursor: string | null }> {
+  const { deliveries, next_cursor } = await listFailedDeliveries(runtime, caller, page);
+  return { deliveries: await retryEach(runtime, caller, deliveries, isLast), next_cursor };
+}
+
+/** Retries those of the listed deliveries that are wanted, also when they are locked. Faults: unavailable. */
+export async function retryEach(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
+  caller: Pick<Caller, "org_id" | "actor">,
+  listed: readonly Delivery[],
+  isWanted: (delivery: Delivery) => boolean,
+): Promise<Delivery[]> {
   const { org_id } = caller;
-  const { deliveries: listed, next_cursor } = await listFailedDeliveries(runtime, caller, page);
-  const last = listed.filter(isLast);
+  const wanted = listed.filter(isWanted);
   const retried = async (query: Query): Promise<Delivery[]> => {
-    await lockDeliveries(query, org_id, last.map(startOf));
+    await lockDeliveries(query, org_id, wanted.map(startOf));
     const active = new Map<string, boolean>();
     const retries: Delivery[] = [];
     // Reads one by one, because a body may have megabytes.
-    for (const { delivery_id, webhook_id } of last) {
+    for (const { delivery_id, webhook_id } of wanted) {
       if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
-      if (failed === undefined || !isLast(failed)) continue;
+      if (failed === undefined || isErased(failed) || !isWanted(failed)) continue;
       // A node with a late clock may have written a retry that sorts before a cancelled one.
       if (await retryIsPending(query, org_id, startOf(failed))) continue;
       retries.push(await insertRetry(runtime, query, org_id, failed));
@@ -46,7 +56,7 @@ export async function retryFailedDeliveries(
     const deliveries = await unlessStale(runtime.db.tenant(org_id, retried));
     if (deliveries === stale) continue;
     if (deliveries.length > 0) runtime.deliveries.wake(org_id, "retries");
-    return { deliveries, next_cursor };
+    return deliveries;
   }
   throw staleEachTime();
 }

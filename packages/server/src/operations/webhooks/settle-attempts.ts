@@ -1,5 +1,11 @@
 import { limits } from "@countersign/contract";
-import { afterAttempt, deliveryFailureText, formatTimestampUs } from "@countersign/core";
+import {
+  afterAttempt,
+  deliveryFailureText,
+  duration_buckets,
+  durationBucket,
+  formatTimestampUs,
+} from "@countersign/core";
 import type { Ids } from "../../ports.ts";
 import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
 import {
@@ -7,6 +13,7 @@ import {
   type LeasedDelivery,
   type Settlement,
   settle,
+  type Watched,
 } from "../../store/webhooks/delivery-queue.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Attempt } from "./attempt-delivery.ts";
@@ -15,7 +22,7 @@ type Outcome = Omit<Settlement, "audit">;
 
 /**
  * Computes the status after the attempt, and the wait before the next one. If nothing was sent, the delivery ends:
- * failed if the third attempt was lost, else cancelled. `waits_ms` replaces the 5 s and 25 s of the spec (tests only).
+ * failed if the third attempt was lost or the webhook is paused, else cancelled. `waits_ms` replaces the 5 s and 25 s of the spec (tests only).
  */
 export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: readonly number[]): Outcome {
   const { delivery_id, number } = leased;
@@ -25,7 +32,7 @@ export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: read
     return {
       delivery_id,
       attempts: Math.min(number, limits.delivery_attempts_max),
-      status: number > limits.delivery_attempts_max ? "failed" : "cancelled",
+      status: number > limits.delivery_attempts_max || leased.paused ? "failed" : "cancelled",
       outcomes: withoutGaps(leased.outcomes, begun, at),
       wait_ms: 0,
     };
@@ -64,8 +71,28 @@ export async function settleAttempts(
     const outcome = settlementOf(attempt, waits_ms);
     return { ...outcome, audit: auditOf(ids, at, attempt.leased, outcome) };
   });
-  await settle(db, org_id, settlements);
+  await settle(db, org_id, settlements, watchedIn(attempts, settlements));
   return settlements;
+}
+
+/** Sums up the attempts of each webhook. Attempts that sent nothing do not count. */
+function watchedIn(attempts: readonly Attempt[], settlements: readonly Outcome[]): Watched[] {
+  const found = new Map<string, { -readonly [K in keyof Watched]: Watched[K] } & { durations: number[] }>();
+  for (const [n, { leased, result }] of attempts.entries()) {
+    if (result === null) continue;
+    const { webhook_id } = leased;
+    const known = found.get(webhook_id);
+    const durations = known?.durations ?? Array.from({ length: duration_buckets }, () => 0);
+    const sums = known ?? { webhook_id, attempts: 0, accepted: 0, durations, succeeded: false, failures: 0 };
+    found.set(webhook_id, sums);
+    const bucket = durationBucket(result.duration_ms);
+    durations[bucket] = (durations[bucket] ?? 0) + 1;
+    sums.attempts += 1;
+    const status = settlements[n]?.status;
+    if (status === "delivered") Object.assign(sums, { accepted: sums.accepted + 1, succeeded: true, failures: 0 });
+    if (status === "failed") sums.failures += 1;
+  }
+  return [...found.values()];
 }
 
 function auditOf(ids: Ids, at: string, leased: LeasedDelivery, outcome: Outcome): AuditRow | null {

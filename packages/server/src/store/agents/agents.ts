@@ -58,6 +58,42 @@ export function listAgents(
   );
 }
 
+/** Days that a row of the list shows, with today. */
+export const work_days = 7;
+
+export interface AgentWork {
+  readonly agent_id: string;
+  /** `day`: 0 is the first of the shown days. Days without decisions are left out. */
+  readonly days: readonly { readonly day: number; readonly decisions: number; readonly held: number }[];
+  readonly open_reviews: number;
+}
+
+/** Reads the figures of these agents and counts their open reviews. `today`: its beginning (UTC), RFC 3339. */
+export async function readWorkOf(
+  query: Query,
+  org_id: string,
+  agents: readonly Pick<AgentRow, "agent_id">[],
+  today: string,
+): Promise<ReadonlyMap<string, AgentWork>> {
+  // Passes the kind as a list. With a single value, PostgreSQL would read all agents.
+  const rows = await query<AgentWork>(
+    `select a.agent_id, (
+       select coalesce(json_agg(json_build_object('day', day, 'decisions', decisions, 'held', held)), '[]') from (
+         select d.day, sum(f.count)::integer as decisions, sum(f.held)::integer as held
+         from unnest(a.spellings) as s(item) cross join generate_series(0, ${work_days - 1}) as d(day)
+         cross join unnest(array['live', 'shadow']) as m(mode) cross join unnest(array['agent']) as k(kind)
+         cross join lateral (
+           select count, held from figures where org_id = $1 and membrane_id = '' and kind = k.kind and mode = m.mode and span = 'day'
+             and begins = $3::timestamptz - make_interval(days => ${work_days - 1} - d.day) and item = s.item offset 0) f
+         group by d.day) summed) as days, (
+       select count(*)::integer from escalations e
+       where e.org_id = $1 and e.agent_id = any (a.spellings) and e.mode = 'live' and e.status = 'pending') as open_reviews
+     from agents a where a.org_id = $1 and a.subject = any ($2::text[])`,
+    [org_id, agents.map(({ agent_id }) => foldName(agent_id)), today],
+  );
+  return new Map(rows.map((row) => [row.agent_id, row]));
+}
+
 export async function readChildren(query: Query, org_id: string, agent_id: string, limit: number): Promise<string[]> {
   const rows = await query<{ agent_id: string }>(
     "select agent_id from agents where org_id = $1 and parent = $2 order by subject limit $3::integer",
@@ -174,4 +210,30 @@ export async function readOpenReviews(
     [org_id, spellings, ids_max],
   );
   return { count: row?.count ?? 0, escalation_ids: row?.escalation_ids ?? [] };
+}
+
+export interface AgentTool extends Pick<AgentActions, "membrane_id" | "verb" | "type" | "data_classes"> {
+  /** The folded id of the agent. */
+  readonly subject: string;
+}
+
+/** Reads the tools of the newest actions of each agent since `from_at` (RFC 3339), without test mode. */
+export function readNewestTools(
+  query: Query,
+  org_id: string,
+  agents: readonly Pick<AgentRow, "agent_id">[],
+  from_at: string,
+): Promise<AgentTool[]> {
+  return query<AgentTool>(
+    `select distinct a.subject, membrane_id, intent #>> '{submitted,action,verb}' as verb, intent #>> '{submitted,action,type}' as type,
+       (intent #> '{submitted,data_classes}')::jsonb as data_classes
+     from agents a cross join lateral (
+       select i.membrane_id, i.intent from unnest(a.spellings) as s(agent_id) cross join lateral (
+         select membrane_id, intent, intent_id from intents
+         where org_id = $1 and agent_id = s.agent_id and created_at >= $3::timestamptz and mode <> 'test'
+         order by intent_id desc limit ${limits.agent_tools_read_max}) i
+       order by i.intent_id desc limit ${limits.agent_tools_read_max}) newest
+     where a.org_id = $1 and a.subject = any ($2::text[])`,
+    [org_id, agents.map(({ agent_id }) => foldName(agent_id)), from_at],
+  );
 }

@@ -3,7 +3,7 @@
  * (decision 0030).
  */
 import { createHash } from "node:crypto";
-import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contract";
+import type { AuditRecord, AuditType, Erased, OrgAuditRecord } from "@countersign/contract";
 import { canonicalJson, changeHash, settingsChangeTypes, sha256Hex } from "@countersign/core";
 import type { Ids, Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
@@ -66,18 +66,18 @@ export type StoredAudit<Row extends AuditRecord | OrgAuditRecord = AuditRecord> 
   readonly actor: string;
 };
 
-const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(hash, 'hex') as hash";
+const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(hash, 'hex') as hash, erased";
 
-const trail_columns = `${audit_columns}, encode(root, 'hex') as root, entry, leaf, encode(salt, 'hex') as salt`;
+export const trail_columns = `${audit_columns}, encode(root, 'hex') as root, entry, leaf, encode(salt, 'hex') as salt`;
 
-export function readAuditPage(
+export async function readAuditPage(
   query: Query,
   org_id: string,
   intent_id: string,
   after_seq: number,
   limit: number,
 ): Promise<BoundedPage<StoredAudit>> {
-  return readBounded<StoredAudit>(
+  const { rows, more } = await readBounded<StoredAudit & MaybeErased>(
     query,
     {
       columns: audit_columns,
@@ -90,6 +90,19 @@ export function readAuditPage(
     },
     [org_id, intent_id, after_seq, limit],
   );
+  return { rows: rows.map(withoutNull), more };
+}
+
+export interface MaybeErased {
+  readonly erased: Erased | null;
+}
+
+/** An entry with its data has no member `erased`. */
+export function withoutNull<Row extends MaybeErased>({
+  erased,
+  ...record
+}: Row): Omit<Row, "erased"> & { readonly erased?: Erased } {
+  return erased === null ? record : { ...record, erased };
 }
 
 /** `actor` is the stored text. `from` is inclusive, `to` exclusive; RFC 3339. */
@@ -101,8 +114,8 @@ export interface AuditFilter {
 }
 
 /** The condition of the index for other actors. Nearly all records are by the service or by keys. */
-const of_the_rest = "entry_actor <> 'system' and entry_actor not like 'key\\_%'";
-const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
+export const ofTheRest = (column: string): string => `${column} <> 'system' and ${column} not like 'key\\_%'`;
+export const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
 
 /**
  * Returns SQL for the seq at a time, moved by the clock slack to the given side. Records are ordered by time, except
@@ -110,7 +123,7 @@ const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.sta
  * decision. `offset 0`: with row-level security an index accepts only leakproof functions, so the division must stay
  * out of the comparison.
  */
-function seqNear(time: string, side: -1 | 1): string {
+export function seqNear(time: string, side: -1 | 1): string {
   return `(with recursive halving (low, high) as (
       select 1::bigint, ${newestHead("$1", "audit_seq")} + 1
       union all
@@ -155,17 +168,24 @@ function isNever({ type, actor }: AuditFilter): boolean {
   return (actor === "system" ? neverByService : alwaysByService).includes(type);
 }
 
+/** Returns SQL conditions that indexes support. `type_column` has the entry's type. */
+export function entriesOfType(
+  type: AuditType | undefined,
+  type_column: string,
+  param: (type: AuditType, sql_type: string) => string,
+): string[] {
+  if (type === undefined) return [];
+  const column = Object.hasOwn(ofDecisions, type) ? ofDecisions[type as keyof typeof ofDecisions] : undefined;
+  if (column === undefined) return [`${type_column} = ${param(type, "text")}`];
+  return [`${type_column} = 'decided'`, ...(column === null ? [] : [`${column} is not null`])];
+}
+
 /** Returns SQL conditions that indexes support. `$2` is the type, `$3` the actor. */
 function entriesWith({ type, actor }: AuditFilter): string[] {
-  const conditions: string[] = [];
-  if (type !== undefined) {
-    const column = Object.hasOwn(ofDecisions, type) ? ofDecisions[type as keyof typeof ofDecisions] : undefined;
-    if (column === undefined) conditions.push("entry_type = $2");
-    else conditions.push("entry_type = 'decided'", ...(column === null ? [] : [`${column} is not null`]));
-  }
+  const conditions = entriesOfType(type, "entry_type", () => "$2");
   if (actor !== undefined && actor !== "system") {
     conditions.push("entry_actor = $3");
-    if (isOfTheRest(actor)) conditions.push(of_the_rest);
+    if (isOfTheRest(actor)) conditions.push(ofTheRest("entry_actor"));
   }
   return conditions;
 }
@@ -192,7 +212,7 @@ export async function readTrailPage(
     `($8::float8 is null or (entry_seq >= ${seqNear(key_made, -1)} and entry_seq < ${seqNear(key_ended, 1)}))`,
     ...entriesWith(filter),
   ];
-  const { rows, more } = await readBounded<StoredAudit<OrgAuditRecord> & { entry_seq: number }>(
+  const { rows, more } = await readBounded<StoredAudit<OrgAuditRecord> & MaybeErased & { entry_seq: number }>(
     query,
     {
       columns: `${trail_columns}, entry_seq`,
@@ -206,5 +226,5 @@ export async function readTrailPage(
       made_ms,
     ],
   );
-  return { rows: rows.map(({ entry_seq: _, ...record }) => record), more };
+  return { rows: rows.map(({ entry_seq: _, ...record }) => withoutNull(record)), more };
 }

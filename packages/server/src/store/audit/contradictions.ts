@@ -11,7 +11,8 @@ export async function countContradictions(
   const [counted] = await query<{ count: number }>(
     `select count(*)::integer as count from (
        select from ledger where org_id = $1 and type = 'contradicted' and at >= $2::timestamptz and at < $3::timestamptz
-         and ($4::text is null or data ->> 'membrane_id' = $4) and data ->> 'mode' = any ($5::text[])
+         and ($4::text is null or coalesce(data, kept -> 'data') ->> 'membrane_id' = $4)
+         and coalesce(data, kept -> 'data') ->> 'mode' = any ($5::text[])
        limit $6::integer) c`,
     [org_id, from, to, membrane_id, modes, count_max],
   );

@@ -49,7 +49,7 @@ const no_root = "decode(repeat('00', 32), 'hex')";
 
 it("finds an unchanged trail sound", async () => {
   const root = noted;
-  expect(await db.tenant(org_id, verify)).toEqual({ sound: true, rows: last, intents: 2, root });
+  expect(await db.tenant(org_id, verify)).toEqual({ sound: true, rows: last, intents: 2, erased: 0, root });
 });
 
 describe("a changed entry is detected", () => {

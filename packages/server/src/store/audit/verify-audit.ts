@@ -4,14 +4,21 @@ import { genesisRoot, nextRoot } from "./audit.ts";
 
 /**
  * `rows`: audit records. `intents`: decisions. `seq`: the first record that is wrong, missing or not covered by its
- * root. `root_unknown`: the trail lacks the expected root; `seq` is then the last record.
+ * root. `erased`: entries without their documents, which the trail names. `erased_in_secret`: no entry of the trail names the
+ * erasure. `root_unknown`: the trail lacks the expected root; `seq` is then the last record.
  */
 export type AuditFinding =
-  | { readonly sound: true; readonly rows: number; readonly intents: number; readonly root: string }
+  | {
+      readonly sound: true;
+      readonly rows: number;
+      readonly intents: number;
+      readonly erased: number;
+      readonly root: string;
+    }
   | {
       readonly sound: false;
       readonly seq: number;
-      readonly problem: "gap" | "entry_changed" | "chain_broken" | "rows_missing" | "root_unknown";
+      readonly problem: "gap" | "entry_changed" | "chain_broken" | "rows_missing" | "root_unknown" | "erased_in_secret";
     };
 
 export interface AuditCheck {
@@ -31,11 +38,18 @@ interface Entry {
   readonly changed: boolean;
   readonly hash: string;
   readonly root: string | null;
+  /** The intent, or the seq of an entry without one. Null: the entry has its documents. */
+  readonly erased: string | null;
+  /** Intents and entries that an entry of the type `content_erased` names. Null: another type. */
+  readonly names: { readonly intents: readonly string[]; readonly entries: readonly number[] } | null;
 }
 
 const statement = `select l.seq, l.entry, l.type = 'decided' as decided,
     case when l.type = 'decided' then 2 + num_nonnulls(l.escalation_id, l.override_id) else 1 end as records,
-    ledger_hash(ledger_leaf(l)) is distinct from l.hash as changed, encode(l.hash, 'hex') as hash, encode(l.root, 'hex') as root
+    ledger_hash(ledger_leaf(l)) is distinct from l.hash
+      or l.leaf is not null and num_nonnulls(l.intent, l.facts, l.data) > 0 as changed, encode(l.hash, 'hex') as hash, encode(l.root, 'hex') as root,
+    case when l.leaf is not null then coalesce(l.intent_id, l.seq::text) end as erased,
+    case when l.type = 'content_erased' then l.data end as names
   from ledger l where l.org_id = $1 and l.seq > $2::bigint and l.seq <= $3::bigint order by l.seq limit ${page_rows}`;
 
 /** Must run in one transaction. Locks nothing. `verifyReviews` checks closed reviews. */
@@ -62,7 +76,9 @@ export async function verifyAudit(
   const { seq, root, entries, intents } = chain;
   if (root !== head.root || entries !== head.entries) return { sound: false, seq, problem: "chain_broken" };
   if (!chain.met) return { sound: false, seq, problem: "root_unknown" };
-  return { sound: true, rows: seq, intents, root };
+  const secret = chain.erasedInSecret();
+  if (secret !== null) return { sound: false, seq: secret, problem: "erased_in_secret" };
+  return { sound: true, rows: seq, intents, erased: chain.erased, root };
 }
 
 class Chain {
@@ -70,9 +86,13 @@ class Chain {
   root = genesisRoot;
   entries = 0;
   intents = 0;
+  erased = 0;
   met: boolean;
   readonly #expect_root: string;
   #hashes: string[] = [];
+  /** Erased intents and entries, with their seq. */
+  readonly #erased = new Map<string, number>();
+  readonly #named = new Set<string>();
 
   constructor(expect_root: string) {
     this.#expect_root = expect_root;
@@ -86,11 +106,22 @@ class Chain {
     this.seq = seq;
     this.entries += 1;
     if (row.decided) this.intents += 1;
+    if (row.erased !== null) {
+      this.erased += 1;
+      this.#erased.set(row.erased, seq);
+    }
+    for (const name of [...(row.names?.intents ?? []), ...(row.names?.entries ?? [])]) this.#named.add(String(name));
     this.#hashes.push(row.hash);
     if (row.root === null) return null;
     this.root = nextRoot(this.root, this.#hashes);
     this.#hashes = [];
     this.met ||= this.root === this.#expect_root;
     return this.root === row.root ? null : { seq, problem: "chain_broken" };
+  }
+
+  /** Returns the seq of an erased entry that no entry of the trail names; null: there is none. */
+  erasedInSecret(): number | null {
+    for (const [name, seq] of this.#erased) if (!this.#named.has(name)) return seq;
+    return null;
   }
 }

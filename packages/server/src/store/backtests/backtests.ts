@@ -35,6 +35,7 @@ export interface RecordedRow {
   readonly frozen: `${FreezeKind} ${FreezeMode}` | null;
   /** Null: no review, or an open one. */
   readonly reviewed: Outcome | null;
+  readonly is_erased: boolean;
 }
 
 /**
@@ -55,7 +56,8 @@ const page_bytes_max = 8 * 1024 * 1024;
 
 export const recorded_columns = `intent_id, membrane_id, mode, verdict, ${microseconds("created_at")} as at_us,
   intent::text as intent, facts::text as facts, ${decision_end} as decision_end, ${frozen} as frozen,
-  case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed`;
+  case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed,
+  erased is not null as is_erased`;
 
 /** Returns SQL for the rows of a page, in this order, that fit into its bytes: at least one. */
 export function fittingRows(columns: string, page: string, order: string): string {
@@ -161,7 +163,7 @@ export async function readSettings(
   // One statement, so that no later decision has an earlier epoch.
   const rows = await query<Omit<SettingsChange, "from_epoch"> & { policy_epoch: number; decided_epoch: number | null }>(
     `select h.policy_epoch, a.type, a.data,
-       (select (d.data #>> '{policy_set,version}')::bigint
+       (select (coalesce(d.data, d.kept -> 'data') #>> '{policy_set,version}')::bigint
         from ledger d
         where d.org_id = a.org_id and d.seq > a.seq and d.seq < a.next_seq and d.type = 'decided' order by d.seq limit 1) as decided_epoch
      from (select *, lead(seq, 1, 9223372036854775807) over (order by seq) as next_seq

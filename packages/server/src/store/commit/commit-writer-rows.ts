@@ -66,6 +66,8 @@ export interface EventRow {
   readonly intent_id: string | null;
   readonly decision_id: string | null;
   readonly escalation_id: string | null;
+  /** Of an event without an intent. Webhooks filter by it, and by the mode `live`. */
+  readonly membrane_id?: string;
   /** JSON text of the body without `webhook_id`. Source: spec §2.5. */
   readonly body: string;
   readonly created_at: string;

@@ -47,13 +47,13 @@ interface Row {
   readonly vals: Readonly<Record<string, string>> | null;
 }
 
-/** Reads keys with their entries in one snapshot, in the order of `wanted`. `except`: an action whose entries are left out. */
+/** Reads keys with their entries in one snapshot, in the order of `wanted`. `except`: intents whose entries are left out. */
 export async function readCounters(
   query: Query,
   org_id: string,
   mode: string,
   wanted: readonly WantedCounter[],
-  except: string | null = null,
+  except: readonly string[] = [],
 ): Promise<StoredCounter[]> {
   const { counter_keys_max, counter_actions_per_key_max: entries_max } = limits;
   const rows = await query<Row>(
@@ -67,7 +67,7 @@ export async function readCounters(
        where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = w.key_sha order by c.seq desc limit 1) n on true
      left join lateral (
        select * from counter_entries c where c.org_id = $1 and c.mode = $2 and c.name = w.name and c.key_sha = w.key_sha
-         and c.at >= w.since and c.state <> 'released' and c.intent_id is distinct from $6::text
+         and c.at >= w.since and c.state <> 'released' and c.intent_id <> all ($6::text[])
        order by c.seq desc limit ${entries_max + 1}) e on true
      order by w.place, e.at`,
     [
@@ -109,6 +109,9 @@ export async function readCounters(
   });
 }
 
+/** Actions with entries that a change moved, released or replaced, for the entry of the change in the ledger. */
+export type CountsOf = readonly string[];
+
 /**
  * Changes what became of a counted action. `failed` and `executed` are trusted reports about an approved action. `at`: RFC 3339; null: its
  * entries keep their times. A null state releases it.
@@ -119,20 +122,28 @@ export async function changeCounted(
   intent_id: string,
   state: EntryState | "executed" | null,
   at: string | null,
-): Promise<void> {
-  await query("select change_counted($1, $2, $3, $4::timestamptz, $2)", [org_id, intent_id, state, at]);
+): Promise<CountsOf> {
+  const [row] = await query<{ changes: number }>("select change_counted($1, $2, $3, $4::timestamptz, $2) as changes", [
+    org_id,
+    intent_id,
+    state,
+    at,
+  ]);
+  return row === undefined || row.changes === 0 ? [] : [intent_id];
 }
 
 /**
  * Gives the entries of the action that holds the approval of a review to the action that uses the approval. It counts, also if the first
  * action was reported as skipped. Call it before the approval gets its new holder.
  */
-export async function moveCounted(query: Query, org_id: string, escalation_id: string, to: string): Promise<void> {
-  await query(
-    `select change_counted($1, coalesce(e.approval_holder, e.intent_id), 'executed', null, $3) from escalations e
+export async function moveCounted(query: Query, org_id: string, escalation_id: string, to: string): Promise<CountsOf> {
+  const [moved] = await query<{ from: string; changes: number }>(
+    `select coalesce(e.approval_holder, e.intent_id) as from,
+       change_counted($1, coalesce(e.approval_holder, e.intent_id), 'executed', null, $3) as changes from escalations e
      where e.org_id = $1 and e.escalation_id = $2 and coalesce(e.approval_holder, e.intent_id) <> $3`,
     [org_id, escalation_id, to],
   );
+  return moved === undefined || moved.changes === 0 ? [] : [moved.from, to];
 }
 
 /** Replaces the entries of an action. */
@@ -143,10 +154,10 @@ export async function replaceCounted(
   state: EntryState,
   at: string,
   counts: readonly CountedAction[],
-): Promise<void> {
+): Promise<CountsOf> {
   const { intent_id, agent_id, mode } = action;
-  await changeCounted(query, org_id, intent_id, null, null);
-  if (counts.length === 0) return;
+  const released = await changeCounted(query, org_id, intent_id, null, null);
+  if (counts.length === 0) return released;
   const given = JSON.stringify(
     counts.map(({ name, key, micros, values, ends_us }) => {
       return { name, key, key_sha: keySha(key), micros, vals: values, ends_at: formatTimestampUs(ends_us) };
@@ -172,4 +183,5 @@ export async function replaceCounted(
      where h.org_id = $1 and h.audit_seq = (select max(audit_seq) from org_heads where org_id = $1)`,
     [org_id, mode, intent_id, agent_id, at, given, state],
   );
+  return [intent_id];
 }

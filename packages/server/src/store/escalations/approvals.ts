@@ -94,6 +94,19 @@ export function readEqualReviews(
   );
 }
 
+/** Returns the intents that opened these reviews, and those that hold their approvals. Skips ids that are no review. */
+export async function readIntentsOfReviews(
+  query: Query,
+  org_id: string,
+  escalation_ids: readonly string[],
+): Promise<string[]> {
+  const rows = await query<{ intent_id: string; holder: string | null }>(
+    `select intent_id, approval_holder as holder from escalations where org_id = $1 and escalation_id = any ($2::text[])`,
+    [org_id, escalation_ids],
+  );
+  return rows.flatMap(({ intent_id, holder }) => (holder === null ? [intent_id] : [intent_id, holder]));
+}
+
 /** Returns true if the approval is still active and `from` would still lose it. */
 export async function canHandOn(
   query: Query,

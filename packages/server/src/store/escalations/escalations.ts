@@ -4,8 +4,16 @@ import { type CountedDemand, panelsOf, type Review, type Ruling } from "@counter
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
+import {
+  type EscalationOrder,
+  type EscalationPlace,
+  type NarrowFilter,
+  narrowed,
+  narrowedBy,
+  placesOf,
+} from "./queue-order.ts";
 
-export interface EscalationFilter {
+export interface EscalationFilter extends NarrowFilter {
   readonly status?: Escalation["status"] | undefined;
   readonly agent_id?: string | undefined;
   /** The id of a reviewer, or `role:<name>` or `user:<id>`. */
@@ -14,14 +22,8 @@ export interface EscalationFilter {
   readonly mode?: Escalation["pipeline_mode"] | undefined;
   /** `equal`: only the newest pending escalation of each action. */
   readonly group?: "equal" | undefined;
-  /** Absent: newest first. The index of `expires_at` has only pending escalations. */
-  readonly order?: "expires_at" | undefined;
-}
-
-export interface EscalationPlace {
-  readonly escalation_id: string;
-  /** Null if the order is newest first. */
-  readonly expires_at: string | null;
+  /** Absent: newest first. The indexes of the orders have only pending escalations. */
+  readonly order?: EscalationOrder | undefined;
 }
 
 /**
@@ -91,20 +93,20 @@ function areDemands(value: unknown): value is CountedDemand[] {
   );
 }
 
-/** A filter with all names of its reviewer (all rotations of a key). Null: any reviewer. */
+/** A filter with all names of its reviewer (all rotations of a key; null: any reviewer), and the person of the caller. */
 export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
   readonly reviewers: readonly string[] | null;
+  readonly person: string | null;
 }
 
 /**
  * SQL: reviewers of the open second tiers of `e`. A tier opens by time, before a step writes it to the record. A met
  * demand keeps its tier closed.
  */
-const open_tiers = `json_array_elements(d -> 'tier' -> 'reviewers') from json_array_elements(e.demands) as d
+const open_tiers = `json_array_elements(d -> 'tier' -> 'reviewers')::jsonb from json_array_elements(e.demands) as d
   where e.status = 'pending'
     and e.expires_at - (d ->> 'tier_left_us')::float8 * interval '1 microsecond' <= statement_timestamp()
-    and exists (select from json_array_elements(e.record -> 'panels') as p
-      where p ->> 'policy' = d ->> 'policy' and p ->> 'missing' is not null)`;
+    and e.facets -> 'waits_for' ? (d ->> 'policy')`;
 
 /** Returns escalations without their rulings. */
 export async function listEscalations(
@@ -113,26 +115,27 @@ export async function listEscalations(
   filter: NamedFilter,
   after: EscalationPlace | null,
   limit: number,
-): Promise<BoundedPage<Review>> {
-  const { rows, more } = await readBounded<ShownRow>(
+): Promise<BoundedPage<ListedReview>> {
+  const { order, where, key } = placesOf(filter.order, "$2", "$9");
+  const { rows, more } = await readBounded<ShownRow & ListedReview>(
     query,
     {
-      columns: `escalation_id, expires_at, record, demands, case when status = 'pending' then (
+      columns: `escalation_id, expires_at, created_at, amount_usd, rule, tool, agent_id, record, demands, ${key} as sort_key,
+        taken_by, taken_at, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
             and o.mode = e.mode and o.status = 'pending') end as equal_pending, ${nobody_waits} as nobody_waits`,
       bytes: "octet_length(record::text)",
-      from: `from escalations e where org_id = $1
-        and ($2::text is null
-          or case when $9::timestamptz is null then escalation_id < $2 else (expires_at, escalation_id) > ($9, $2) end)
+      from: `from escalations e where org_id = $1 and ($2::text is null or ${where})
         and ($3::text is null or status = $3) and ($4::text is null or agent_id = $4) and mode = $5
         and ($8::text is null or status <> 'pending' or not exists (
           select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
             and o.status = 'pending' and o.escalation_id > e.escalation_id))
         and ($6::text[] is null or (strpos(record::text, $10) > 0 or strpos(record::text, $11) > 0) and exists (
-          select from (select json_array_elements(record -> 'reviewers') as r
+          select from (select jsonb_array_elements(facets -> 'reviewers') as r
             union all select ${open_tiers}) as named
-          where r ->> 'id' = any ($6) or (r ->> 'type') || ':' || (r ->> 'id') = any ($6)))`,
-      order: filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc",
+          where r ->> 'id' = any ($6) or (r ->> 'type') || ':' || (r ->> 'id') = any ($6)))
+        and ${narrowed(12)}`,
+      order,
       limit: "$7::integer",
     },
     [
@@ -144,12 +147,18 @@ export async function listEscalations(
       filter.reviewers,
       limit,
       filter.group ?? null,
-      after?.expires_at ?? null,
+      after?.key ?? null,
       // Searches the text before it parses the JSON: 0.2 s instead of 1.4 s for 200,000 records without a match.
       ...soughtTexts(filter.reviewers ?? []),
+      ...narrowedBy(filter),
     ],
   );
-  return { rows: rows.map(shown), more };
+  return { rows: rows.map((row) => ({ ...shown(row), sort_key: row.sort_key })), more };
+}
+
+/** `sort_key`: the text of the value that the list is sorted by. */
+export interface ListedReview extends Review {
+  readonly sort_key: string;
 }
 
 interface ShownRow {
@@ -157,13 +166,18 @@ interface ShownRow {
   readonly demands: readonly CountedDemand[];
   readonly nobody_waits: NonNullable<Escalation["nobody_waits"]> | null;
   readonly equal_pending: number | null;
+  readonly taken_by: string | null;
+  readonly taken_at: string | null;
 }
 
-function shown({ record: stored, demands, nobody_waits: why, equal_pending }: ShownRow): Review {
+function shown({ record: stored, demands, nobody_waits: why, equal_pending, taken_by, taken_at }: ShownRow): Review {
   const record = {
     ...completed(stored, demands),
     ...(why === null ? {} : { nobody_waits: why }),
     ...(equal_pending === null ? {} : { equal_pending }),
+    ...(taken_by === null || taken_at === null || stored.status !== "pending"
+      ? {}
+      : { taken: { by: taken_by, at: taken_at } }),
   };
   return { record, ruling: null, demands };
 }

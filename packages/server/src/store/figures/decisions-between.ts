@@ -9,6 +9,6 @@ export interface SeqRange {
  * statement that sees the head at a seq sees all decisions up to it.
  */
 export function decisionsBetween({ org_id, after, up_to }: SeqRange): string {
-  return `select l.seq, l.membrane_id, l.agent_id, l.mode, l.verdict, l.at, l.data as decision from ledger l
+  return `select l.seq, l.membrane_id, l.agent_id, l.mode, l.verdict, l.at, coalesce(l.data, l.kept -> 'data') as decision from ledger l
     where l.org_id = ${org_id} and l.seq > ${after} and l.seq <= ${up_to} and l.type = 'decided' order by l.seq`;
 }

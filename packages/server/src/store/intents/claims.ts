@@ -35,6 +35,20 @@ export async function insertClaim(
   );
 }
 
+/** Makes another nonce the current one. */
+export async function passClaimOn(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+  nonce_sha256: string,
+): Promise<void> {
+  await query("update claims set nonce_sha256 = decode($3, 'hex') where org_id = $1 and intent_id = $2", [
+    org_id,
+    intent_id,
+    nonce_sha256,
+  ]);
+}
+
 export async function noteSettled(query: Query, org_id: string, intent_id: string): Promise<void> {
   await query("update claims set unsettled = false where org_id = $1 and intent_id = $2 and unsettled", [
     org_id,

@@ -16,6 +16,7 @@ import {
   readFirstAnswer,
   readIntent,
 } from "./intents.ts";
+import { searchIntents } from "./search-intents.ts";
 
 const day_us = 86_400_000_000;
 let now_us = Date.UTC(2026, 10, 1) * 1000;
@@ -134,7 +135,7 @@ describe("one intent", () => {
       ...JSON.parse(decision),
       outcome: "block",
     });
-    expect(await first()).toEqual({ decision, execution: null, other_wording: null });
+    expect(await first()).toMatchObject({ decision, execution: null, other_wording: null });
     expect(
       await db.system((query) =>
         readFinal(query, [
@@ -147,5 +148,20 @@ describe("one intent", () => {
 
   it("that is not stored has no first answer", async () => {
     await expect(db.tenant(org_id, (query) => readFirstAnswer(query, org_id, "int_none"))).rejects.toThrow("int_none");
+  });
+});
+
+describe("a search", () => {
+  const search = (filter: IntentFilter, before: string | null, read_max: number) =>
+    db.tenant(org_id, (query) => searchIntents(query, org_id, filter, before, 2, read_max));
+
+  it("stops after the decisions that one request may read, and goes on from there until all are read", async () => {
+    const wanted = { tool: "send_money", agent_id: "odd" };
+    const full = await search(wanted, null, 2);
+    expect([full.intent_ids.map(place), full.last_read]).toEqual([[5, 3], null]);
+    const none = await search({ tool: "nothing" }, null, 4);
+    expect([none.intent_ids, place(none.last_read ?? "")]).toEqual([[], 3]);
+    const rest = await search({ tool: "nothing" }, none.last_read, 4);
+    expect(rest).toEqual({ intent_ids: [], last_read: null });
   });
 });

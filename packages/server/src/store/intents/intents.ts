@@ -1,5 +1,13 @@
 /** SQL that reads intents and decisions from the ledger's view `intents`. Only the commit writer writes them. */
-import type { Decision, Execution, IntentRecord, IntentSubmission, Reason } from "@countersign/contract";
+import type {
+  Decision,
+  Erased,
+  Execution,
+  IntentListItem,
+  IntentRecord,
+  IntentSubmission,
+  Reason,
+} from "@countersign/contract";
 import { type DecisionHeader, factsOf, type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { DecisionEntry } from "../commit/commit-writer-rows.ts";
@@ -25,6 +33,8 @@ export interface StoredDecision {
   /** Members that a ruling, a timeout or a cancellation replaced. */
   readonly resolution: Partial<Decision> | null;
   readonly execution: StoredExecution | null;
+  /** Null: the decision has its content. */
+  readonly erased: Erased | null;
 }
 
 interface IntentDocument {
@@ -51,16 +61,22 @@ interface Headers extends Omit<DecisionHeader, "at"> {
   readonly verdict: DecisionEntry["verdict"];
   readonly status: "final" | "pending";
   readonly created_at: string;
+  /** Null: the intent has its content. */
+  readonly erased: Erased | null;
 }
 
-export interface ListedIntent extends Headers {
+export interface DecidedIntent extends Headers {
   readonly intent: IntentDocument;
   readonly decision: Decision;
   readonly resolution: Partial<Decision> | null;
   readonly execution: StoredExecution | null;
 }
 
-export interface StoredIntent extends ListedIntent {
+export interface ListedIntent extends DecidedIntent {
+  readonly afterwards: IntentListItem["afterwards"];
+}
+
+export interface StoredIntent extends DecidedIntent {
   readonly facts: MergedFacts;
 }
 
@@ -75,8 +91,18 @@ export interface IntentFilter {
   readonly to?: string | undefined;
   /** `unknown`: claimed, but no outcome was reported in time. */
   readonly execution?: "unknown" | undefined;
-  /** The run that the agent named. Has no index, so combine it with a short period. */
+  /** The run that the agent named. */
   readonly session_id?: string | undefined;
+  readonly on_behalf_of?: string | undefined;
+  /** The name of a rule that stopped or changed the action. */
+  readonly rule?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly target?: string | undefined;
+  /** A part of the summary, in any case of its letters. */
+  readonly text?: string | undefined;
+  readonly outcome?: "waiting" | "overridden" | "executed" | "failed" | "withdrawn" | "contradicted" | undefined;
+  /** Only decisions up to this audit record. */
+  readonly seq?: number | undefined;
 }
 
 /** SQL: all decisions, or those with a claim and no report. */
@@ -87,14 +113,28 @@ const listed = {
 };
 
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
-  resolution, execution, created_at`;
+  resolution, execution, created_at, erased`;
 
-type FirstAnswer = Pick<StoredDecision, "decision" | "execution"> & { readonly other_wording: OtherWording | null };
+/** SQL: what happened to a decision afterwards, as names. */
+const afterwards = `array_remove(array[
+    case when verdict = 'block' and exists (select from overrides o where o.org_id = $1 and o.intent_id = intents.intent_id
+      and o.approved_at is not null) then 'overridden' end,
+    case when exists (select from escalations e where e.org_id = $1 and e.escalation_id = intents.escalation_id
+      and (e.status = 'cancelled' or e.approval_revoked)) then 'withdrawn' end,
+    case when exists (select from ledger c where c.org_id = $1 and c.intent_id = intents.intent_id and c.type = 'contradicted')
+      then 'contradicted' end], null)`;
+
+const listed_bytes =
+  "octet_length(intent::text) + octet_length(decision::text) + coalesce(octet_length(resolution::text), 0)";
+
+type FirstAnswer = Pick<StoredDecision, "decision" | "execution" | "erased"> & {
+  readonly other_wording: OtherWording | null;
+};
 
 /** Returns the first answer to an intent. Throws if the intent is not stored. */
 export async function readFirstAnswer(query: Query, org_id: string, intent_id: string): Promise<FirstAnswer> {
   const [row] = await query<FirstAnswer>(
-    "select decision::text as decision, execution, intent -> 'other_wording' as other_wording from intents where org_id = $1 and intent_id = $2",
+    "select decision::text as decision, execution, erased, intent -> 'other_wording' as other_wording from intents where org_id = $1 and intent_id = $2",
     [org_id, intent_id],
   );
   if (row === undefined) throw new Error(`${intent_id} is not stored`);
@@ -113,7 +153,7 @@ export async function readDecision(
 /** Returns the decisions on these intents, in no order. Skips intents of other organizations. */
 export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
   return query<StoredDecision>(
-    `select intent_id, agent_id, membrane_id, lineage_id, status, decision::text as decision, resolution, execution from intents
+    `select intent_id, agent_id, membrane_id, lineage_id, status, decision::text as decision, resolution, execution, erased from intents
      where org_id = $1 and intent_id = any ($2::text[])`,
     [org_id, intent_ids],
   );
@@ -176,8 +216,8 @@ export function listIntents(
   return readBounded<ListedIntent>(
     query,
     {
-      columns,
-      bytes: "octet_length(intent::text) + octet_length(decision::text) + coalesce(octet_length(resolution::text), 0)",
+      columns: `${columns}, ${afterwards} as afterwards`,
+      bytes: listed_bytes,
       from: `${listed[filter.execution ?? "all"]}
         where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
           and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
@@ -185,7 +225,7 @@ export function listIntents(
           and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
           and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)
           and ($13::text is null or execution ->> 'status' = $13)
-          and ($14::text is null or intent #>> '{submitted,agent,session_id}' = $14)`,
+          and ($14::bigint is null or seq <= $14)`,
       order: "intent_id desc",
       limit: "$12::integer",
     },
@@ -203,8 +243,27 @@ export function listIntents(
       filter.membrane_id ?? null,
       limit,
       filter.execution ?? null,
-      filter.session_id ?? null,
+      filter.seq ?? null,
     ],
+  );
+}
+
+/** Returns these intents, newest first. */
+export function readListed(
+  query: Query,
+  org_id: string,
+  intent_ids: readonly string[],
+): Promise<BoundedPage<ListedIntent>> {
+  return readBounded<ListedIntent>(
+    query,
+    {
+      columns: `${columns}, ${afterwards} as afterwards`,
+      bytes: listed_bytes,
+      from: "from intents where org_id = $1 and intent_id = any ($2::text[])",
+      order: "intent_id desc",
+      limit: "$3::integer",
+    },
+    [org_id, intent_ids, intent_ids.length],
   );
 }
 

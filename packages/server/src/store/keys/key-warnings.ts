@@ -5,19 +5,25 @@ import type { Query } from "../../ports.ts";
 /** SQL: the key can be used. Compares with the statement's time, so that indexes apply. */
 export const is_valid = "k.revoked_at is null and k.expires_at > statement_timestamp()";
 
-/** SQL: the warnings of a key as a JSON array; see `keyWarnings`. */
-export const key_warnings: string = `case when ${is_valid} then to_json(array_remove(array[
-    case when k.role = 'agent' and k.scope = 'org' and k.bindings is null and exists (
-      select from membranes m where m.org_id = k.org_id and m.status = 'live') then 'unbound' end,
+const any_live = "exists (select from membranes m where m.org_id = k.org_id and m.status = 'live')";
+
+/** `binding`: SQL, whether an unbound key could escape rules. */
+const warningsWhere = (binding: string): string => `case when ${is_valid} then to_json(array_remove(array[
+    case when k.role = 'agent' and k.scope = 'org' and k.bindings is null and ${binding} then 'unbound' end,
     case when k.role = 'admin' and k.last_submitted_at > statement_timestamp() - interval '${limits.observed_bindings_days} days'
       then 'admin_submits' end,
     case when k.expires_at <= statement_timestamp() + interval '${limits.key_expiry_days[0]} days' then 'expires_soon' end
   ], null)) else '[]'::json end`;
 
-export function readWarnedKeys(query: Query, org_id: string, limit: number): Promise<WarnedKey[]> {
+/** SQL: the warnings of a key as a JSON array; see `keyWarnings`. */
+export const key_warnings: string = warningsWhere(any_live);
+
+/** `as_if_live`: as after a membrane went live. */
+export function readWarnedKeys(query: Query, org_id: string, limit: number, as_if_live = false): Promise<WarnedKey[]> {
   return query<WarnedKey>(
     `select key_id, name, role, expires_at, warnings from (
-       select key_id, name, role, expires_at, ${key_warnings} as warnings from api_keys k where k.org_id = $1 and ${is_valid}) w
+       select key_id, name, role, expires_at, ${as_if_live ? warningsWhere("true") : key_warnings} as warnings
+       from api_keys k where k.org_id = $1 and ${is_valid}) w
      where json_array_length(warnings) > 0 order by key_id desc limit $2::integer`,
     [org_id, limit],
   );

@@ -1,10 +1,12 @@
-import type { Membrane } from "@countersign/contract";
+import { limits, type Membrane, type RequestedMove } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 
 const columns = `membrane_id, name, status, is_default, default_verdict,
   json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
-  packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at`;
+  packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at,
+  case when (requested_move ->> 'requested_at')::timestamptz + interval '${limits.membrane_request_hours} hours' > clock_timestamp()
+    then requested_move end as requested_move`;
 
 /** Returns all membranes: at most 100, of up to a MiB each. */
 export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
@@ -92,12 +94,25 @@ export async function insertMembrane(query: Query, org_id: string, membrane: Mem
   );
 }
 
+/** Stores a move that waits for a second person, in place of an earlier one. Null: ends the earlier one. */
+export async function requestMove(
+  query: Query,
+  org_id: string,
+  membrane_id: string,
+  requested: RequestedMove | null,
+): Promise<void> {
+  await query("update membranes set requested_move = $3::json where org_id = $1 and membrane_id = $2", [
+    ...[org_id, membrane_id, requested === null ? null : JSON.stringify(requested)],
+  ]);
+}
+
+/** Ends a requested move, because the first person did not ask for what is there now. */
 export async function updateMembrane(query: Query, org_id: string, membrane: Membrane, at: string): Promise<void> {
   await query(
     `update membranes set name = $3, status = $4, default_verdict = $5, escalate_at = $6::double precision,
        block_at = $7::double precision, packs = $8::json, rules_off = $9::json, action_catalogue = $10::json,
        facts_max_age = $11::json, facts_from = $12::json, agent_token = $13::json, escalation = $14::json,
-       updated_at = $15::timestamptz
+       updated_at = $15::timestamptz, requested_move = null
      where org_id = $1 and membrane_id = $2`,
     [org_id, membrane.membrane_id, membrane.name, membrane.status, ...settingsOf(membrane), at],
   );

@@ -21,7 +21,7 @@ afterAll(() => writer.close());
 
 const at = "2026-11-21T03:36:48.123456Z";
 const row = (data: Record<string, unknown> = {}) =>
-  auditRow(ids, { intent_id: null, type: "key_created", actor: 'key_é"', at, data });
+  auditRow(ids, { intent_id: null, type: "notifications_changed", actor: 'key_é"', at, data });
 
 async function organization(hard_limit: number | null = null): Promise<string> {
   const org_id = ids.next("organization");
@@ -98,7 +98,7 @@ describe("withHead", () => {
       { seq: 1, data: { n: 1 } },
       { seq: 2, data: { n: 2 } },
     ]);
-    expect(await verify(org_id)).toEqual({ sound: true, rows: 2, intents: 0, root: after.audit_root });
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 2, intents: 0, root: after.audit_root });
   });
 
   it("is released after 1 s when its node stops responding", async () => {
@@ -117,7 +117,7 @@ describe("withHead", () => {
       withHead(query, org_id, (head) => (head.audit_seq === 0 ? null : { audit: [row()] })),
     );
     expect(after).toMatchObject({ audit_seq: 0, audit_root: genesisRoot });
-    expect(await verify(org_id)).toEqual({ sound: true, rows: 0, intents: 0, root: genesisRoot });
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 0, intents: 0, root: genesisRoot });
   });
 
   it("stores events only while a webhook is active, including one that is being registered", async () => {

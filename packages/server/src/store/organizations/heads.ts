@@ -5,6 +5,7 @@
 
 import type { Query } from "../../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "../audit/audit.ts";
+import { withState } from "../audit/state/with-state.ts";
 import type { EventRow } from "../commit/commit-writer-rows.ts";
 import { noteReviewersChanged } from "../people/reviewers-due.ts";
 import { microseconds } from "../rows/microseconds.ts";
@@ -126,10 +127,14 @@ export async function withHead(
   return wanted === null ? head : changeHead(query, head, wanted);
 }
 
-/** Call it once for each lock. Returns the changed head. */
+/**
+ * Call it once for each lock, and after the rows are written, because entries contain rows that decide. Returns the
+ * changed head.
+ */
 export async function changeHead(query: Query, head: Head, wanted: HeadChanges): Promise<Head> {
   const { org_id } = head;
-  const after = applied(head, wanted);
+  const audit = await withState(query, org_id, wanted.audit);
+  const after = applied(head, { ...wanted, audit });
   const { raise = [] } = wanted;
   const [epochs] = await query<Pick<Head, "auth_epoch" | "policy_epoch" | "context_epoch">>(
     `with chance as (select floor(random() * 100000)::bigint as step),
@@ -140,10 +145,10 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
        from rows from (json_to_recordset($3::json) as (audit_id text, intent_id text, type text, actor text, at timestamptz, data text,
          salt text, hash text)) with ordinality as r(audit_id, intent_id, type, actor, at, data, salt, hash, n)),
      event_rows as (
-       insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
-       select $1, event_id, event_type, intent_id, decision_id, escalation_id, body::json, created_at, $2::bigint
+       insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, membrane_id, body, created_at, recorded_seq)
+       select $1, event_id, event_type, intent_id, decision_id, escalation_id, membrane_id, body::json, created_at, $2::bigint
        from json_to_recordset($4::json) as r(event_id text, event_type text, intent_id text, decision_id text, escalation_id text,
-         body text, created_at timestamptz))
+         membrane_id text, body text, created_at timestamptz))
      update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), entries = $14::bigint, auth_epoch = ${raised("auth_epoch", 7)},
        policy_epoch = policy_epoch + $8::integer, context_epoch = ${raised("context_epoch", 9)},
        webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
@@ -151,7 +156,7 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
     [
       org_id,
       head.audit_seq,
-      JSON.stringify(wanted.audit),
+      JSON.stringify(audit),
       JSON.stringify(after.webhooks > 0 ? (wanted.events ?? []) : []),
       after.audit_seq,
       after.audit_root,

@@ -1,4 +1,4 @@
-import type { Intake, IntakeInput, OrganizationSettings } from "@countersign/contract";
+import { type Intake, type IntakeInput, limits, type OrganizationSettings } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
@@ -17,8 +17,8 @@ export interface Organization {
 /** Returns false if the id exists. `createHead` writes the head row. */
 export async function insertOrganization(query: Query, organization: Organization): Promise<boolean> {
   const rows = await query(
-    `insert into organizations (org_id, name, email, description, plan_id, included_actions, created_at)
-     values ($1, $2, $3, $4, $5, $6::bigint, $7::timestamptz) on conflict (org_id) do nothing returning true as inserted`,
+    `insert into organizations (org_id, name, email, description, plan_id, included_actions, created_at, state_recorded)
+     values ($1, $2, $3, $4, $5, $6::bigint, $7::timestamptz, true) on conflict (org_id) do nothing returning true as inserted`,
     [
       organization.org_id,
       organization.name,
@@ -72,20 +72,39 @@ export async function readOrganizationName(query: Query, org_id: string): Promis
 
 export async function readOrganizationSettings(query: Query, org_id: string): Promise<OrganizationSettings> {
   const [row] = await query<OrganizationSettings>(
-    "select org_id, name, unfreeze_needs_second_person, reviewer_figures from organizations where org_id = $1",
+    `select org_id, name, unfreeze_needs_second_person, go_live_needs_ready, go_live_needs_name, go_live_needs_second_person,
+       case when go_live_alone_requested_at + interval '${limits.membrane_request_hours} hours' > clock_timestamp()
+         then go_live_alone_requested_by end as go_live_alone_requested_by, second_factor_required, reviewer_figures
+     from organizations where org_id = $1`,
     [org_id],
   );
   if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
   return row;
 }
 
+/** `requested_at`: the time of a new request to go live alone; null: there is no new one. */
 export async function writeOrganizationSettings(
   query: Query,
-  { org_id, unfreeze_needs_second_person, reviewer_figures }: OrganizationSettings,
+  settings: OrganizationSettings,
+  requested_at: string | null,
 ): Promise<void> {
   await query(
-    "update organizations set unfreeze_needs_second_person = $2::boolean, reviewer_figures = $3 where org_id = $1",
-    [org_id, unfreeze_needs_second_person, reviewer_figures],
+    `update organizations set unfreeze_needs_second_person = $2::boolean, reviewer_figures = $3, go_live_needs_ready = $4::boolean,
+       go_live_needs_name = $5::boolean, go_live_needs_second_person = $6::boolean, go_live_alone_requested_by = $7::text,
+       go_live_alone_requested_at = case when $7::text is not null then coalesce($8::timestamptz, go_live_alone_requested_at) end,
+       second_factor_required = $9::boolean
+     where org_id = $1`,
+    [
+      settings.org_id,
+      settings.unfreeze_needs_second_person,
+      settings.reviewer_figures,
+      settings.go_live_needs_ready,
+      settings.go_live_needs_name,
+      settings.go_live_needs_second_person,
+      settings.go_live_alone_requested_by,
+      requested_at,
+      settings.second_factor_required,
+    ],
   );
 }
 

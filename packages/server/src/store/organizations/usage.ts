@@ -25,3 +25,19 @@ export async function readUsage(query: Query, org_id: string, period: string): P
   );
   return usage;
 }
+
+export interface UsedInMonth {
+  readonly period: string;
+  readonly used: number;
+}
+
+/** Returns closed months with live decisions, and the open one, from `first` on, oldest first. */
+export function readUsedMonths(query: Query, org_id: string, first: string): Promise<UsedInMonth[]> {
+  return query<UsedInMonth>(
+    `select u.period, u.used from usage_periods u where u.org_id = $1 and u.period >= $2
+     union all
+     select h.usage_period, h.usage_used from (select $1 as org_id) o cross join lateral ${newestHead("o.org_id")} h where h.usage_period >= $2
+     order by period`,
+    [org_id, first],
+  );
+}

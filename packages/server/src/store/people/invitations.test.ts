@@ -15,7 +15,7 @@ const organizations = async () => [(await testOrganization(db)).org_id, (await t
 
 async function invite(org_id: string, { email = "a@example.com", by = "key_1" } = {}): Promise<string> {
   const invitation_id = ids.next("invitation");
-  const kept = { invitation_id, email, role: "admin", token_sha256: "ab".repeat(32) } as const;
+  const kept = { invitation_id, email, name: null, role: "admin", token_sha256: "ab".repeat(32) } as const;
   await db.system((query) => insertInvitation(query, org_id, kept, by));
   return invitation_id;
 }
@@ -41,7 +41,7 @@ test("a list has the organization's unexpired invitations, newest first, below t
 
 test("an invitation is valid for a week, and expires together with the link of the same transaction", async () => {
   const [own] = await organizations();
-  const kept = { invitation_id: ids.next("invitation"), email: "a@example.com", role: "admin" } as const;
+  const kept = { invitation_id: ids.next("invitation"), email: "a@example.com", name: null, role: "admin" } as const;
   const token_sha256 = "cd".repeat(32);
   const made = await db.system(async (query) => {
     await insertToken(query, "invitation", token_sha256, own, {});

@@ -7,7 +7,7 @@ export interface KeptInvitation extends Invitation {
   readonly token_sha256: string;
 }
 
-const columns = "invitation_id, email, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
+const columns = "invitation_id, email, name, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
 
 /** Expires together with a link that the same transaction stores. */
 export async function insertInvitation(
@@ -16,23 +16,26 @@ export async function insertInvitation(
   invitation: Omit<KeptInvitation, "created_at" | "expires_at">,
   invited_by: string,
 ): Promise<KeptInvitation> {
-  const { invitation_id, email, role, token_sha256 } = invitation;
+  const { invitation_id, email, name, role, token_sha256 } = invitation;
   const [row] = await query<KeptInvitation>(
-    `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at)
-     values ($1, $2, $3, $4, decode($5, 'hex'), $6, now(), now() + make_interval(secs => $7::integer)) returning ${columns}`,
-    [org_id, invitation_id, email, role, token_sha256, invited_by, limits.invitation_link_seconds],
+    `insert into invitations (org_id, invitation_id, email, role, token_sha256, invited_by, created_at, expires_at, name)
+     values ($1, $2, $3, $4, decode($5, 'hex'), $6, now(), now() + make_interval(secs => $7::integer), $8) returning ${columns}`,
+    [org_id, invitation_id, email, role, token_sha256, invited_by, limits.invitation_link_seconds, name],
   );
   return row as KeptInvitation;
 }
 
+export interface OpenInvitation {
+  readonly role: PersonRole;
+  readonly name: string | null;
+  readonly invited_by: string;
+  readonly age_seconds: number;
+}
+
 /** `email` is lower case. */
-export async function readInvitation(
-  query: Query,
-  org_id: string,
-  email: string,
-): Promise<{ readonly role: PersonRole; readonly invited_by: string; readonly age_seconds: number } | undefined> {
-  const [row] = await query<{ role: PersonRole; invited_by: string; age_seconds: number }>(
-    `select role, invited_by, extract(epoch from clock_timestamp() - created_at)::float8 as age_seconds from invitations
+export async function readInvitation(query: Query, org_id: string, email: string): Promise<OpenInvitation | undefined> {
+  const [row] = await query<OpenInvitation>(
+    `select role, name, invited_by, extract(epoch from clock_timestamp() - created_at)::float8 as age_seconds from invitations
      where org_id = $1 and lower(email collate "C") = $2 and expires_at > clock_timestamp()`,
     [org_id, email],
   );

@@ -11,7 +11,7 @@ import {
   readNotified,
   takeUntold,
 } from "./mails.ts";
-import { updatePerson } from "./people.ts";
+import { writeMailWishes } from "./people.ts";
 
 const { db } = await testDatabase();
 
@@ -102,8 +102,10 @@ test("reviewers get one mail about each waiting review, and none about closed re
 
 test("people of the organization get mails unless they disabled them", async () => {
   const [own, quiet] = await testPeople(db);
-  await db.system((query) => updatePerson(query, own.org_id, quiet.user_id, { notify: false }));
+  await db.system((query) =>
+    writeMailWishes(query, own.org_id, quiet.user_id, { notify: false, mail_rhythm: "at_once", digest_hour: 7 }),
+  );
   expect(await db.tenant(own.org_id, (query) => readNotified(query, own.org_id))).toEqual([
-    { user_id: own.user_id, email: own.email, role: "reviewer" },
+    { user_id: own.user_id, email: own.email, role: "reviewer", notify: true, mail_rhythm: "at_once", devices: [] },
   ]);
 });

@@ -6,6 +6,7 @@ import type { Escalation, Role } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
+import { nextDigestAt } from "./people.ts";
 
 export interface NewMail {
   readonly mail_id: string;
@@ -163,9 +164,57 @@ export async function markUntold(query: Query, org_id: string, escalation_id: st
   ]);
 }
 
-export function readNotified(
-  query: Query,
-  org_id: string,
-): Promise<{ readonly user_id: string; readonly email: string; readonly role: Role }[]> {
-  return query("select user_id, email, role from people where org_id = $1 and notify limit 1000", [org_id]);
+export interface NotifiedPerson {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly notify: boolean;
+  readonly mail_rhythm: "at_once" | "daily";
+  /** Browsers that get push notices. */
+  readonly devices: readonly string[];
+}
+
+/** Returns people who get notices by mail or in a browser. */
+export function readNotified(query: Query, org_id: string): Promise<NotifiedPerson[]> {
+  return query<NotifiedPerson>(
+    `select p.user_id, p.email, p.role, p.notify, p.mail_rhythm, d.devices from people p
+     cross join lateral (select array(select device_id from push_devices
+       where org_id = $1 and user_id = p.user_id order by device_id) as devices) d
+     where p.org_id = $1 and (p.notify or cardinality(d.devices) > 0) limit 1000`,
+    [org_id],
+  );
+}
+
+/** Takes the people whose daily mail is due, and sets the time of their next one. System scope. */
+export async function takeDueDigests(query: Query, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
+  const due = await query<{ org_id: string; user_id: string }>(
+    "select org_id, user_id from people where digest_at <= statement_timestamp() order by digest_at limit $1::integer",
+    [limit],
+  );
+  const taken = new Map<string, string[]>();
+  for (const [org_id, people] of byOrganization(due)) {
+    const rows = await query<{ user_id: string }>(
+      `update people set digest_at = ${nextDigestAt("digest_hour")}
+       where org_id = $1 and digest_at <= statement_timestamp() and user_id in (
+         select user_id from people where org_id = $1 and user_id = any($2::text[]) for update skip locked)
+       returning user_id`,
+      [org_id, people.map(({ user_id }) => user_id)],
+    );
+    if (rows.length > 0)
+      taken.set(
+        org_id,
+        rows.map(({ user_id }) => user_id),
+      );
+  }
+  return taken;
+}
+
+/** Returns open reviews whose reviewers got a notice, those with the earliest end first. */
+export function readOpenReviews(query: Query, org_id: string, limit: number): Promise<WaitingEscalation[]> {
+  return query<WaitingEscalation>(
+    `select org_id, escalation_id, lineage_id, record, created_at, expires_at, demands from escalations
+     where org_id = $1 and status = 'pending' and mode = 'live' and notified and expires_at > statement_timestamp()
+     order by expires_at limit $2::integer`,
+    [org_id, limit],
+  );
 }

@@ -18,6 +18,7 @@ import {
   useRecoveryCode,
   useTotpStep,
   wasRemoved,
+  writeMailWishes,
   writeRecoveryCodes,
   writeTotpSeed,
 } from "./people.ts";
@@ -32,11 +33,13 @@ test("a change affects one person, and no person of another organization", async
   await db.system(async (query) => {
     expect(await readPerson(query, own.org_id, elsewhere.user_id)).toBeUndefined();
     expect(await lockPerson(query, own.org_id, elsewhere.user_id)).toBeUndefined();
-    await updatePerson(query, own.org_id, own.user_id, { role: "admin", password_hash: "hash", notify: false });
+    await updatePerson(query, own.org_id, own.user_id, { role: "admin", password_hash: "hash" });
+    await writeMailWishes(query, own.org_id, own.user_id, { notify: false, mail_rhythm: "daily", digest_hour: 9 });
     await updatePerson(query, own.org_id, elsewhere.user_id, { role: "admin" });
     await updatePerson(query, own.org_id, own.user_id, {});
   });
-  expect(await found(own)).toEqual({ ...own, role: "admin", password_hash: "hash", notify: false });
+  const wishes = { notify: false, mail_rhythm: "daily", digest_hour: 9 };
+  expect(await found(own)).toEqual({ ...own, role: "admin", password_hash: "hash", ...wishes });
   expect([await found(colleague), await found(elsewhere)]).toEqual([colleague, elsewhere]);
 });
 

@@ -8,21 +8,28 @@ export interface Person {
   readonly org_id: string;
   readonly user_id: string;
   readonly email: string;
+  /** Null: the person has none. */
+  readonly name: string | null;
   readonly role: PersonRole;
   /** Argon2id in PHC form, or null. */
   readonly password_hash: string | null;
   readonly totp_sealed: string | null;
   readonly mfa_enabled: boolean;
   readonly notify: boolean;
+  readonly mail_rhythm: "at_once" | "daily";
+  /** UTC. */
+  readonly digest_hour: number;
   readonly created_at: string;
   readonly last_seen_at: string | null;
 }
 
-const columns = `org_id, user_id, email, role, password_hash, totp_sealed, totp_confirmed_at is not null as mfa_enabled, notify,
+const columns = `org_id, user_id, email, name, role, password_hash, totp_sealed, totp_confirmed_at is not null as mfa_enabled, notify, mail_rhythm, digest_hour,
   created_at, last_seen_at`;
 
-export function shownUser({ user_id, email, role, mfa_enabled, notify, created_at, last_seen_at }: Person): User {
-  return { user_id, email, role, mfa_enabled, notify, created_at, last_seen_at };
+export function shownUser(person: Person): User {
+  const { user_id, email, name, role, mfa_enabled, notify, mail_rhythm, digest_hour, created_at, last_seen_at } =
+    person;
+  return { user_id, email, name, role, mfa_enabled, notify, mail_rhythm, digest_hour, created_at, last_seen_at };
 }
 
 /** Returns the address in lower case, for ASCII only, so that no other letter becomes an ASCII one. */
@@ -71,18 +78,19 @@ async function personWhere(
 /** Returns false if the address is taken. A second person ends solo mode. System scope. */
 export async function insertPerson(
   query: Query,
-  person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at">,
+  person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at"> &
+    Partial<Pick<Person, "name">>,
 ): Promise<boolean> {
-  const { org_id, user_id, email, role, password_hash, created_at } = person;
+  const { org_id, user_id, email, name = null, role, password_hash, created_at } = person;
   const taken = await query(
     "insert into person_index (email, org_id, user_id) values ($1, $2, $3) on conflict (email) do nothing returning true as mine",
     [emailKey(email), org_id, user_id],
   );
   if (taken.length === 0) return false;
   await query(
-    `insert into people (org_id, user_id, email, role, password_hash, created_at)
-     values ($1, $2, $3, $4, $5, $6::timestamptz)`,
-    [org_id, user_id, email, role, password_hash, created_at],
+    `insert into people (org_id, user_id, email, role, password_hash, created_at, name)
+     values ($1, $2, $3, $4, $5, $6::timestamptz, $7)`,
+    [org_id, user_id, email, role, password_hash, created_at, name],
   );
   await endSoloBeside(query, org_id, user_id);
   await noteReviewersChanged(query, org_id);
@@ -150,14 +158,39 @@ export async function updatePerson(
   query: Query,
   org_id: string,
   user_id: string,
-  change: { readonly role?: PersonRole; readonly password_hash?: string; readonly notify?: boolean },
+  change: { readonly role?: PersonRole; readonly password_hash?: string },
 ): Promise<void> {
   await query(
     `update people set role = coalesce($3, role), password_hash = coalesce($4, password_hash),
-       notify = coalesce($5::boolean, notify),
        password_changed_at = case when $4::text is null then password_changed_at else statement_timestamp() end
      where org_id = $1 and user_id = $2`,
-    [org_id, user_id, change.role ?? null, change.password_hash ?? null, change.notify ?? null],
+    [org_id, user_id, change.role ?? null, change.password_hash ?? null],
+  );
+}
+
+export async function writeName(query: Query, org_id: string, user_id: string, name: string | null): Promise<void> {
+  await query("update people set name = $3 where org_id = $1 and user_id = $2", [org_id, user_id, name]);
+}
+
+export type MailWishes = Pick<Person, "notify" | "mail_rhythm" | "digest_hour">;
+
+/** SQL: the next time that it is this hour in UTC. */
+export const nextDigestAt = (hour: string): string => {
+  const today = `(date_trunc('day', statement_timestamp() at time zone 'UTC') + make_interval(hours => ${hour})) at time zone 'UTC'`;
+  return `case when ${today} > statement_timestamp() then ${today} else ${today} + interval '1 day' end`;
+};
+
+export async function writeMailWishes(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  { notify, mail_rhythm, digest_hour }: MailWishes,
+): Promise<void> {
+  await query(
+    `update people set notify = $3::boolean, mail_rhythm = $4, digest_hour = $5::integer,
+       digest_at = case when $3::boolean and $4 = 'daily' then ${nextDigestAt("$5::integer")} end
+     where org_id = $1 and user_id = $2`,
+    [org_id, user_id, notify, mail_rhythm, digest_hour],
   );
 }
 
@@ -178,7 +211,15 @@ export async function passwordChangedAfter(
 
 /** Deletes a person with all sessions and credentials. System scope. */
 export async function deletePerson(query: Query, org_id: string, user_id: string): Promise<void> {
-  for (const table of ["people", "recovery_codes", "person_index", "passkeys", "passkey_index"]) {
+  for (const table of [
+    "people",
+    "recovery_codes",
+    "person_index",
+    "passkeys",
+    "passkey_index",
+    "chat_links",
+    "push_devices",
+  ]) {
     await query(`delete from ${table} where org_id = $1 and user_id = $2`, [org_id, user_id]);
   }
   await query("delete from absences where org_id = $1 and (user_id = $2 or delegate = $2)", [org_id, user_id]);

@@ -4,7 +4,7 @@
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
+export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso" | "chat_link";
 
 const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   signup: limits.signup_link_seconds,
@@ -12,6 +12,7 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   invitation: limits.invitation_link_seconds,
   passkey: limits.passkey_challenge_seconds,
   sso: limits.sso_login_seconds,
+  chat_link: limits.chat_link_seconds,
 };
 
 export interface PersonToken {

@@ -44,6 +44,7 @@ async function session(
   const session_id = ids.next("session");
   await db.system(async (query) => {
     await insertSession(query, {
+      strong: false,
       ...{ org_id, session_id, user_id, token_sha256: hash(session_id), mfa_pending, client_ip: null },
       ...{ user_agent: null, created_at: at(begun), expires_at: at(expires) },
     });

@@ -12,6 +12,8 @@ export interface PresentedSession {
   /** True: only the second factor may be sent. */
   readonly mfa_pending: boolean;
   readonly role: Role;
+  /** True: the organization requires a second factor. The person has no authenticator, and the session is not strong. */
+  readonly second_factor_missing: boolean;
   readonly expires_at: string;
   /** True: expired, or idle for too long. */
   readonly over: boolean;
@@ -30,6 +32,8 @@ export interface NewSession {
   /** Hex. */
   readonly token_sha256: string;
   readonly mfa_pending: boolean;
+  /** The session began with a passkey, or the provider confirmed more than one factor. */
+  readonly strong: boolean;
   readonly client_ip: string | null;
   readonly user_agent: string | null;
   readonly created_at: string;
@@ -45,10 +49,12 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
   if (found === undefined) return undefined;
   const [session] = await query<PresentedSession>(
     `select s.org_id, s.session_id, s.user_id, s.mfa_pending, p.role,
+       o.second_factor_required and p.totp_confirmed_at is null and not s.strong as second_factor_missing,
        s.expires_at, not (${is_open}) as over, extract(epoch from clock_timestamp() - s.last_seen_at)::float8 as unseen_seconds,
        h.auth_epoch
      from sessions s
      join people p on p.org_id = s.org_id and p.user_id = s.user_id
+     join organizations o on o.org_id = s.org_id
      cross join lateral ${newestHead("$1", "auth_epoch")} h
      where s.org_id = $1 and s.session_id = $2`,
     [found.org_id, found.session_id],
@@ -59,6 +65,14 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
 /** Returns true if the session has not ended. Under the head's lock, this holds until the transaction ends. */
 export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
   const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
+  return rows.length > 0;
+}
+
+export async function isStrongSession(query: Query, org_id: string, session_id: string): Promise<boolean> {
+  const rows = await query("select from sessions where org_id = $1 and session_id = $2 and strong", [
+    org_id,
+    session_id,
+  ]);
   return rows.length > 0;
 }
 
@@ -81,8 +95,8 @@ export async function beganWithin(
 export async function insertSession(query: Query, session: NewSession): Promise<void> {
   await query(
     `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, client_ip, user_agent, created_at, last_seen_at,
-       expires_at)
-     values ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8::timestamptz, $8::timestamptz, $9::timestamptz)`,
+       expires_at, strong)
+     values ($1, $2, $3, decode($4, 'hex'), $5, $6, $7, $8::timestamptz, $8::timestamptz, $9::timestamptz, $10)`,
     [
       session.org_id,
       session.session_id,
@@ -93,6 +107,7 @@ export async function insertSession(query: Query, session: NewSession): Promise<
       session.user_agent,
       session.created_at,
       session.expires_at,
+      session.strong,
     ],
   );
   await query("insert into session_index (token_sha256, org_id, session_id) values (decode($1, 'hex'), $2, $3)", [

@@ -56,7 +56,8 @@ test("others in a domain are people and open invitations of other organizations,
   expect(await others("met.test")).toEqual([]);
   await testPerson(db, other, { email: "C@Met.TEST", role: "admin" });
   expect(await others("met.test", "x.test")).toEqual([{ org_id: other, domain: "met.test" }]);
-  const invitation = { invitation_id: "inv_met", email: "d@Asked.test", role: "admin", token_sha256: "aa" } as const;
+  const met = { invitation_id: "inv_met", email: "d@Asked.test", name: null } as const;
+  const invitation = { ...met, role: "admin", token_sha256: "aa" } as const;
   await db.system((query) => insertInvitation(query, other, invitation, "usr_1"));
   expect(await others("asked.test")).toEqual([{ org_id: other, domain: "asked.test" }]);
   await letPass(db, limits.invitation_link_seconds);

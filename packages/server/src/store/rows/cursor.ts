@@ -2,7 +2,7 @@
 import { type IdKind, idPattern, limits } from "@countersign/contract";
 import { faultAt } from "@countersign/core";
 
-function encodeCursor(place: string): string {
+export function encodeCursor(place: string): string {
   return Buffer.from(place, "utf8").toString("base64url");
 }
 

@@ -14,6 +14,9 @@ export interface IdempotentRequest {
   readonly created_at: string;
 }
 
+/** Replaces an answer whose content was erased. */
+export const erased_answer = '{"erased":true}';
+
 export interface OnceAnswer<T> {
   readonly response: T;
   readonly replayed: boolean;
@@ -47,7 +50,7 @@ export async function readSubmittedIntent(
  * transaction of `work`, before any change and before locking the head. A second request waits until the first commits
  * (then it replays) or fails (then it is the first). `kept` returns the response to store, without secrets.
  *
- * Faults: idempotency_conflict (same key, another request).
+ * Faults: idempotency_conflict (same key, another request), erased (the answer).
  */
 export async function once<T>(
   query: Query,
@@ -76,8 +79,22 @@ export async function once<T>(
     // The row was deleted for its age meanwhile, so this request is the first.
     if (first === undefined) continue;
     if (first.request_sha256 !== request.request_sha256) throw new Fault("idempotency_conflict");
+    if (first.response === erased_answer) throw new Fault("erased");
     return { response: JSON.parse(first.response) as T, replayed: true };
   }
+}
+
+/** Returns the keys of an operation with their intents, oldest first. */
+export function readSubmittedIntents(
+  query: Query,
+  org_id: string,
+  operation: string,
+): Promise<{ idempotency_key: string; intent_id: string }[]> {
+  return query<{ idempotency_key: string; intent_id: string }>(
+    `select idempotency_key, intent_id from idempotency_keys
+     where org_id = $1 and operation = $2 and intent_id is not null order by intent_id`,
+    [org_id, operation],
+  );
 }
 
 type KeyRow = Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">;

@@ -12,9 +12,20 @@ interface Place {
 
 const places = {
   webhooks: { table: "webhooks", key: ["org_id", "webhook_id"], column: "secret_sealed", member: null },
+  next_webhook_secrets: {
+    table: "webhooks",
+    key: ["org_id", "webhook_id"],
+    column: "next_secret_sealed",
+    member: null,
+  },
+  webhook_headers: { table: "webhooks", key: ["org_id", "webhook_id"], column: "headers_sealed", member: null },
   context_sources: { table: "context_sources", key: ["org_id"], column: "secret_sealed", member: null },
   single_sign_on: { table: "single_sign_on", key: ["org_id"], column: "secret_sealed", member: null },
   second_factors: { table: "people", key: ["org_id", "user_id"], column: "totp_sealed", member: null },
+  channels: { table: "channels", key: ["org_id", "channel"], column: "secret_sealed", member: null },
+  push_devices: { table: "push_devices", key: ["org_id", "device_id"], column: "subscription_sealed", member: null },
+  log_keys: { table: "log_keys", key: ["org_id", "key_id"], column: "seed_sealed", member: null },
+  erasures: { table: "erasures", key: ["org_id", "erasure_id"], column: "subject_sealed", member: null },
   mails: { table: "mails", key: ["mail_id"], column: "sealed", member: null },
   begun_logins: { table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },
 } as const satisfies Record<string, Place>;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { plainSettings } from "../../testing/deliveries.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import {
   cancelDeliveries,
@@ -43,9 +44,10 @@ async function delivery(org_id: string, webhook_id: string, status: string, orig
 async function webhook(organization_id: string, wanted: Partial<StoredWebhook> = {}): Promise<StoredWebhook> {
   const row: StoredWebhook = {
     ...{ id: ids.next("webhook"), created_at: at, url: "https://a.test/", organization_id, escalation_id: null },
-    ...{ event_types: ["quota.exceeded"], secret: "***", active: true, description: "d", created_by: null, ...wanted },
+    ...{ event_types: ["quota.exceeded"], secret: "***", active: true, description: "d", created_by: null },
+    ...{ ...plainSettings, ...wanted },
   };
-  await db.system((query) => insertWebhook(query, row, "sealed"));
+  await db.system((query) => insertWebhook(query, row, "sealed", null));
   return (await db.system((query) => readWebhook(query, organization_id, row.id))) as StoredWebhook;
 }
 
@@ -145,7 +147,7 @@ test("switching a webhook on registers it again, and no other change does", asyn
     return rows.find(({ webhook_id }) => webhook_id === row.id)?.registered_seq;
   };
   const change = async (wanted: Partial<StoredWebhook>) => {
-    await db.system((query) => updateWebhook(query, { ...row, ...wanted }));
+    await db.system((query) => updateWebhook(query, { ...row, ...wanted }, null));
     expect(await db.system((query) => readWebhook(query, own, row.id))).toEqual({ ...row, ...wanted });
   };
   await change({ url: "https://b.test/", description: "", event_types: ["rate_limit.exceeded"] });

@@ -1,4 +1,5 @@
 import type { Delivery } from "@countersign/contract";
+import { paused_delivery_text } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
 export interface NewDelivery {
@@ -11,7 +12,8 @@ export interface NewDelivery {
   readonly escalation_id: string | null;
   /** The request body of every attempt, byte for byte. */
   readonly body: string;
-  readonly original_delivery_id: string;
+  /** Null: not a retry. */
+  readonly original_delivery_id: string | null;
   /** RFC 3339. */
   readonly created_at: string;
 }
@@ -57,8 +59,12 @@ const latest_retry = `select json_build_object('delivery_id', r.delivery_id, 'st
     and r.delivery_id > d.delivery_id
   order by r.delivery_id desc limit 1`;
 
+/** SQL: the last attempt's error. Only a pause makes a delivery fail before any attempt. */
+const error = `coalesce(d.outcomes -> -1 ->> 'error',
+  case when d.status = 'failed' and d.outcomes::text = '[]' then '${paused_delivery_text}' end)`;
+
 const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalation_id, d.status,
-  (d.outcomes -> -1 ->> 'response_status')::integer as response_status, d.outcomes -> -1 ->> 'error' as error,
+  (d.outcomes -> -1 ->> 'response_status')::integer as response_status, ${error} as error,
   d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
   (${latest_retry}) as latest_retry`;
 
@@ -74,6 +80,28 @@ export function readFailedDeliveries(
        and ($4::text is null or d.webhook_id = $4)
      order by d.delivery_id desc limit $2::integer`,
     [org_id, limit, before, webhook_id],
+  );
+}
+
+export interface DeliveryRange {
+  readonly limit: number;
+  readonly before: string | null;
+  readonly webhook_id: string | null;
+  readonly status: Delivery["status"] | null;
+  /** Ids that bound the time: not below, and below. */
+  readonly from_id: string;
+  readonly to_id: string;
+}
+
+/** Newest first, older than `before`. */
+export function readDeliveries(query: Query, org_id: string, range: DeliveryRange): Promise<Delivery[]> {
+  const { limit, before, webhook_id, status, from_id, to_id } = range;
+  return query<Delivery>(
+    `select ${shown} from deliveries d
+     where d.org_id = $1 and d.delivery_id >= $3 and d.delivery_id < $4
+       and ($5::text is null or d.webhook_id = $5) and ($6::text is null or d.status = $6)
+     order by d.delivery_id desc limit $2::integer`,
+    [org_id, limit, from_id, before !== null && before < to_id ? before : to_id, webhook_id, status],
   );
 }
 

@@ -3,6 +3,7 @@ import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { byWebhook, hearingOrganization, roomy } from "../../testing/deliveries.ts";
+import { withHead } from "../organizations/heads.ts";
 import { type LeasedDelivery, leaseDue, type Room } from "./delivery-queue.ts";
 import { dispatchEvents, organizationsWithEvents } from "./dispatch-events.ts";
 
@@ -41,6 +42,27 @@ test("no receiver gets more leases than its room, and all together no more than 
   const room: Room = { ...roomy, per_webhook: 8, receivers: { [hung]: 1 } };
   expect(byWebhook(await everything(org_id, { ...room, places: 8 }))).toEqual({ [hung]: 1, [other]: 7 });
   expect(byWebhook(await everything(org_id, { ...room, receivers: { [hung]: -3 } }))).toEqual({ [other]: 8 });
+  await emptied();
+});
+
+test("an event of a membrane goes to webhooks of this membrane and of the mode live, and to those without filters", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 5);
+  const [plain, own, live, other, shadow] = webhook_ids as [string, string, string, string, string];
+  const filter = (id: string, column: "modes" | "membrane_ids", value: string) =>
+    db.query(`update webhooks set ${column} = array[$2] where webhook_id = $1`, [id, value]);
+  await filter(own, "membrane_ids", "mem_a");
+  await filter(live, "modes", "live");
+  await filter(other, "membrane_ids", "mem_b");
+  await filter(shadow, "modes", "shadow");
+  // As if they had been registered before the event.
+  await db.query("update webhooks set registered_seq = 0 where org_id = $1", [org_id]);
+  await db.query("update org_heads set webhooks = 5 where org_id = $1", [org_id]);
+  const about = { event_type: "quota.exceeded", intent_id: null, decision_id: null, escalation_id: null } as const;
+  const body = '{"data":{},"organization_id":"o"}';
+  const events = [{ ...about, event_id: ids.next("event"), membrane_id: "mem_a", body, created_at: made.created_at }];
+  await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [], events }));
+  await dispatchAll(org_id);
+  expect(byWebhook(await everything(org_id, roomy))).toEqual({ [plain]: 1, [own]: 1, [live]: 1 });
   await emptied();
 });
 

@@ -13,7 +13,10 @@ import { isHead } from "../rows/newest-head.ts";
 
 export type AttemptRecord = Delivery["attempts"][number];
 
-/** A delivery leased for one attempt. `url` and `secret_sealed` are null if the webhook is deleted or inactive. */
+/**
+ * A delivery leased for one attempt. `url` and `secret_sealed` are null if the webhook is deleted, inactive or paused.
+ * Without an overlap, only the valid secret is set.
+ */
 export interface LeasedDelivery {
   readonly org_id: string;
   readonly delivery_id: string;
@@ -28,6 +31,10 @@ export interface LeasedDelivery {
   readonly outcomes: readonly AttemptRecord[];
   readonly url: string | null;
   readonly secret_sealed: string | null;
+  readonly next_secret_sealed: string | null;
+  readonly headers_sealed: string | null;
+  /** Null: the webhook is deleted or inactive. */
+  readonly paused: boolean | null;
 }
 
 /** Free capacity of a node for one organization. */
@@ -115,13 +122,18 @@ const leaseStatement: QueueStatement = {
     from locked l, clock c where d.org_id = $1 and d.ctid = l.place
     returning d.*, l.attempts + 1 as number)
   select c.org_id, c.delivery_id, c.webhook_id, c.event_type, c.intent_id, c.body, c.original_delivery_id,
-    c.number, c.outcomes, w.url, w.secret_sealed, null::boolean as blocked
+    c.number, c.outcomes, case when not w.paused then w.url end as url,
+    case when w.paused then null when w.overlap_is_over then w.next_secret_sealed else w.secret_sealed end as secret_sealed,
+    case when not w.overlap_is_over then w.next_secret_sealed end as next_secret_sealed, w.headers_sealed, w.paused,
+    null::boolean as blocked
   from leased c left join lateral (
-    select w.url, w.secret_sealed from webhooks w where w.org_id = $1 and w.webhook_id = c.webhook_id and w.active limit 1) w on true
+    select w.url, w.secret_sealed, w.next_secret_sealed, coalesce(w.overlap_ends_at <= (select at from clock), false) as overlap_is_over,
+      w.headers_sealed, w.paused_at is not null as paused
+    from webhooks w where w.org_id = $1 and w.webhook_id = c.webhook_id and w.active limit 1) w on true
   union all
-  select $1, null, webhook_id, null, null, null, null, null, null, null, null, null from seen where rank = room + 1
+  select $1, null, webhook_id, null, null, null, null, null, null, null, null, null, null, null, null from seen where rank = room + 1
   union all
-  select $1, null, null, null, null, null, null, null, null, null, null,
+  select $1, null, null, null, null, null, null, null, null, null, null, null, null, null,
     (select count(*) from due) > (select count(*) from locked)`,
 };
 
@@ -172,8 +184,21 @@ export interface Settlement {
   readonly audit: AuditRow | null;
 }
 
+/** Sums of a batch of attempts for one webhook. */
+export interface Watched {
+  readonly webhook_id: string;
+  readonly attempts: number;
+  readonly accepted: number;
+  /** Attempts by duration. */
+  readonly durations: readonly number[];
+  /** Whether a delivery succeeded. */
+  readonly succeeded: boolean;
+  /** Failed deliveries since then, or of the whole batch. */
+  readonly failures: number;
+}
+
 /**
- * Locks the deliveries by id, then the organization's head. If another transaction changed a delivery meanwhile, the
+ * Locks the deliveries by id, then the organization's head, then health and webhooks. If another transaction changed a delivery meanwhile, the
  * statement returns its id, and the caller repeats it.
  *
  * The commit does not wait for the disk, because decisions wait for the head. If the database's machine fails,
@@ -210,18 +235,40 @@ const settleStatement: QueueStatement = {
     insert into ledger (org_id, seq, entry, audit_id, intent_id, type, actor, at, data, data_salt, hash, root)
     select $1, m.seq_before + c.k, m.entries_before + c.k - 1, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data, c.salt, c.hash,
       case when c.k = m.added then m.audit_root end
-    from chained c cross join moved m)
+    from chained c cross join moved m),
+  watched as materialized (
+    select w.*, clock_timestamp() as at from json_to_recordset($15::json)
+      as w(webhook_id text, attempts bigint, accepted bigint, durations bigint[], succeeded boolean, failures integer)
+    where (select count(*) from moved) >= 0),
+  counted as (
+    insert into webhook_health as h (org_id, webhook_id, hour, attempts, accepted, durations, last_success_at, last_failure_at)
+    select $1, webhook_id, date_trunc('hour', at, 'UTC'), attempts, accepted, durations, case when accepted > 0 then at end,
+      case when accepted < attempts then at end
+    from watched where attempts > 0 order by webhook_id
+    on conflict (org_id, webhook_id, hour) do update set
+      attempts = h.attempts + excluded.attempts, accepted = h.accepted + excluded.accepted,
+      durations = array(select a + b from unnest(h.durations, excluded.durations) with ordinality as d(a, b, n) order by n),
+      last_success_at = greatest(h.last_success_at, excluded.last_success_at),
+      last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)),
+  streaks as (
+    update webhooks w set failures_in_row = case when s.succeeded then 0 else w.failures_in_row end + s.failures,
+      alerted_at = case when s.succeeded then null else w.alerted_at end
+    from watched s where w.org_id = $1 and w.webhook_id = s.webhook_id
+      and (s.failures > 0 or (s.succeeded and w.failures_in_row > 0)))
   select l.delivery_id from quick left join locked l on l.delivery_id not in (select s.delivery_id from settled s)`,
 };
 
 /**
  * Settles deliveries and skips void leases. An accepted delivery counts as delivered even if its webhook was deleted.
+ * Counts `watched` once, also if other transactions make the statement repeat.
  */
 export async function settle(
   db: Pick<Db, "queued">,
   org_id: string,
   settlements: readonly Settlement[],
+  watched: readonly Watched[] = [],
 ): Promise<void> {
+  let uncounted = watched;
   for (let left = settlements; left.length > 0; ) {
     const column = (type: BinaryType, of: (settlement: Settlement) => BinaryValue) => columnOf(type, left.map(of));
     const ofAudit = (type: BinaryType, member: keyof AuditRow) => column(type, ({ audit }) => audit?.[member] ?? null);
@@ -237,7 +284,9 @@ export async function settle(
       ofAudit("json", "data"),
       ofAudit("bytea", "salt"),
       ofAudit("bytea", "hash"),
+      JSON.stringify(uncounted),
     ]);
+    uncounted = [];
     left = left.filter((settlement) => changed.some(({ delivery_id }) => delivery_id === settlement.delivery_id));
   }
 }

@@ -24,7 +24,8 @@ export async function organizationsWithEvents(query: Query): Promise<readonly st
  *
  * 1. `oldest`, `chosen`: the oldest events, up to the limits.
  * 2. `taken`: locks them and skips what another node has locked.
- * 3. `listening`, `matched`: pairs events with their webhooks, and numbers the pairs.
+ * 3. `listening`, `about`, `matched`: pairs events with their webhooks, and numbers the pairs. Reads mode and membrane of an
+ * event only if a webhook filters by them.
  * 4. `cut`: the first event whose deliveries do not all fit. It and later events wait for the next statement.
  * 5. `made`: the pairs before the cut. If the first event is cut, those of its pairs that fit; `told_up_to` records
  * them.
@@ -46,11 +47,18 @@ const dispatchStatement: QueueStatement = {
     select event_id from (select event_id, sum(stored) over (order by event_id) - stored as stored_before from oldest) o
     where stored_before < ${stored_bytes_per_statement}),
   taken as materialized (
-    select event_id, event_type, intent_id, escalation_id, recorded_seq, told_up_to, octet_length(body::text) as bytes
+    select event_id, event_type, intent_id, escalation_id, membrane_id, recorded_seq, told_up_to, octet_length(body::text) as bytes
     from events where org_id = $1 and event_id <= (select max(event_id) from chosen) for update skip locked),
   listening as materialized (
-    select webhook_id, event_types::jsonb as event_types, registered_seq, escalation_id
+    select webhook_id, event_types::jsonb as event_types, registered_seq, escalation_id, modes, membrane_ids
     from webhooks where org_id = $1 and active limit ${limits.webhooks_per_organization_max}),
+  about as materialized (
+    select t.event_id, l.mode, l.membrane_id from taken t cross join lateral (
+      select d.mode, d.membrane_id from ledger d
+      where d.org_id = $1 and d.type = 'decided' and d.intent_id = t.intent_id limit 1) l
+    where exists (select 1 from listening where modes is not null or membrane_ids is not null)
+    union all
+    select event_id, 'live', membrane_id from taken where membrane_id is not null),
   matched as materialized (
     select t.event_id, t.event_type, t.intent_id, t.escalation_id, w.webhook_id,
       row_number() over numbered <= cardinality($2::text[]) and sum(t.bytes) over numbered - t.bytes < ${bytes_per_statement} as fits,
@@ -59,6 +67,8 @@ const dispatchStatement: QueueStatement = {
       and (t.recorded_seq is null or w.registered_seq <= t.recorded_seq)
       and (t.told_up_to is null or w.webhook_id > t.told_up_to)
       and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
+      and not exists (select 1 from about a where a.event_id = t.event_id
+        and (a.mode <> all (w.modes) or a.membrane_id <> all (w.membrane_ids)))
     window numbered as (order by t.event_id, w.webhook_id)),
   cut as materialized (select min(event_id) as event_id from matched where not fits),
   made as materialized (

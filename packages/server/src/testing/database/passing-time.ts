@@ -18,7 +18,7 @@ export async function expireNow(db: { readonly query: Query }, table: keyof type
   if (rows.length !== 1) throw new Error(`${table} has no row ${id}`);
 }
 
-/** Covers sessions, mailed links, challenges, invitations, domain claims and used codes. */
+/** Covers sessions, mailed links, challenges, invitations, domain claims, used codes and daily mails. */
 export async function letPass(db: { readonly query: Query }, seconds: number): Promise<void> {
   const times = {
     sessions: ["created_at", "last_seen_at", "expires_at"],
@@ -30,5 +30,9 @@ export async function letPass(db: { readonly query: Query }, seconds: number): P
     const moved = columns.map((column) => `${column} = ${column} - make_interval(secs => $1::float8)`);
     await db.query(`update ${table} set ${moved.join(", ")}`, [seconds]);
   }
-  await db.query("update people set totp_last_step = totp_last_step - floor($1::float8 / 30)::bigint", [seconds]);
+  await db.query(
+    `update people set totp_last_step = totp_last_step - floor($1::float8 / 30)::bigint,
+       digest_at = digest_at - make_interval(secs => $1::float8)`,
+    [seconds],
+  );
 }

@@ -19,7 +19,7 @@ interface ReasonLike {
 const hour_ms = 3_600_000;
 
 /** Returns the answer of `readOverview`. */
-export function recount(decisions: readonly Required<Omit<Decided, "decision">>[], window: RecountedWindow) {
+export function recount(decisions: readonly Required<Omit<Decided, "decision" | "verb">>[], window: RecountedWindow) {
   const from_ms = Date.parse(window.from);
   const within = decisions.filter(
     ({ at, membrane_id, mode }) =>

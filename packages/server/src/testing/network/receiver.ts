@@ -9,6 +9,7 @@ import { testCertificates } from "./certificates.ts";
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly bytes: Buffer;
   /** Of `performance.now`. */
   readonly at_ms: number;
   readonly path: string;
@@ -38,8 +39,14 @@ export async function testReceiver(
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks).toString("utf8");
-      const one = { headers: request.headers, body, at_ms: performance.now(), path: request.url ?? "" };
+      const bytes = Buffer.concat(chunks);
+      const one = {
+        headers: request.headers,
+        body: bytes.toString("utf8"),
+        bytes,
+        at_ms: performance.now(),
+        path: request.url ?? "",
+      };
       received.push(one);
       answer(response, one, request);
     });

@@ -19,7 +19,7 @@ type Own = Partial<Pick<NodeParts, "sealer" | "httpOut" | "clock">>;
 
 export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
   const mails: Mail[] = [];
-  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  const mailer = { delivers: true, send: async (mail: Mail) => void mails.push(mail) };
   let offset_us = 0;
   const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
   // Any node may send mails.

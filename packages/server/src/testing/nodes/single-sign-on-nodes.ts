@@ -23,7 +23,7 @@ async function nodesWithMails(database: TestDatabase) {
   afterAll(() => httpOut.close());
   const domains = testDomains();
   const mails: Mail[] = [];
-  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  const mailer = { delivers: true, send: async (mail: Mail) => void mails.push(mail) };
   const { txtRecords } = domains;
   const clock = createClock();
   const parts = { clock, passwords: cheapPasswords(), httpOut, txtRecords, mailer, config: { public_url } };
@@ -49,8 +49,8 @@ async function nodesWithMails(database: TestDatabase) {
   return { ...domains, clock, passwords: parts.passwords, nodes, mails, send, mailedTo };
 }
 
-export async function singleSignOnNodes(database: TestDatabase) {
-  const provider = await openIdProvider(`${public_url}/sso/callback`);
+export async function singleSignOnNodes(database: TestDatabase, id_token_claims = false) {
+  const provider = await openIdProvider(`${public_url}/sso/callback`, id_token_claims);
   const own = await nodesWithMails(database);
   const { send, clock, prove, mailedTo } = own;
   const password_hash = await own.passwords.hash(password);

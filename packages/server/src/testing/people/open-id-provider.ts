@@ -8,6 +8,8 @@ export interface ProviderAccount {
   readonly sub: string;
   readonly email?: string;
   readonly email_verified?: boolean;
+  readonly name?: string;
+  readonly amr?: readonly string[];
 }
 
 export const client_id = "countersign";
@@ -24,7 +26,7 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const provider = new Provider(issuer, {
     clients: [{ client_id, client_secret, redirect_uris: [redirect_uri], grant_types: ["authorization_code"] }],
-    claims: { openid: ["sub"], email: ["email", "email_verified"] },
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "amr"] },
     conformIdTokenClaims: !id_token_claims,
     cookies: { keys: ["test"] },
     jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), use: "sig", alg: "RS256" } as never] },
@@ -47,7 +49,7 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
       accountId: session?.accountId as string,
       clientId: params["client_id"] as string,
     });
-    grant.addOIDCScope("openid email");
+    grant.addOIDCScope("openid email profile");
     await provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });
   }
 

@@ -12,7 +12,16 @@ export async function testPerson(db: Database, org_id: string, wanted: Partial<P
   const user_id = ids.next("user");
   const person: Person = {
     ...{ org_id, user_id, email: `${user_id}@example.com`, role: "reviewer", password_hash: null, totp_sealed: null },
-    ...{ mfa_enabled: false, notify: true, created_at: "2026-11-21T03:00:00.000000Z", last_seen_at: null, ...wanted },
+    name: null,
+    ...{
+      mfa_enabled: false,
+      notify: true,
+      mail_rhythm: "at_once",
+      digest_hour: 7,
+      created_at: "2026-11-21T03:00:00.000000Z",
+      last_seen_at: null,
+      ...wanted,
+    },
   };
   if (!(await db.system((query) => insertPerson(query, person)))) throw new Error(`${person.email} is taken`);
   return person;

@@ -38,6 +38,9 @@ function stage(queue: Record<string, number>) {
           outcomes: [],
           url: "https://receiver.test",
           secret_sealed: "",
+          next_secret_sealed: null,
+          headers_sealed: null,
+          paused: false,
           blocked: null,
         },
       }));

@@ -10,6 +10,7 @@
 import type { DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
+import { watchWebhooks } from "../../operations/webhooks/watch-webhooks.ts";
 import type { Courtesy } from "./courtesy.ts";
 
 /** A batch costs little more than one attempt. */
@@ -25,7 +26,7 @@ export interface Settler {
 
 /** Calls `again` with the wait before a delivery's next attempt. */
 export function startSettler(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log" | "sealer"> & { readonly metrics: DeliveryMetrics },
   courtesy: Courtesy,
   again: (org_id: string, wait_ms: number) => void,
   waits_ms?: readonly number[],
@@ -73,6 +74,7 @@ export function startSettler(
         const waits = settlements.flatMap(({ status, wait_ms }) => (status === "pending" ? [wait_ms] : []));
         for (const wait_ms of new Set(waits)) again(org_id, wait_ms);
         left = left.slice(part.length);
+        if (settlements.some(({ status }) => status === "failed")) await watch(runtime, org_id);
       } catch (error) {
         log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
@@ -90,4 +92,16 @@ export function startSettler(
       while (settling.size > 0) await Promise.all(settling.values());
     },
   };
+}
+
+/** A failure here must not settle the attempts again. The next failed delivery tries again. */
+async function watch(
+  runtime: Parameters<typeof watchWebhooks>[0] & Pick<Runtime, "log">,
+  org_id: string,
+): Promise<void> {
+  try {
+    await watchWebhooks(runtime, org_id);
+  } catch (error) {
+    runtime.log.error({ err: error, org_id }, "could not pause or report a failing webhook");
+  }
 }

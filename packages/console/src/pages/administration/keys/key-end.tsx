@@ -13,7 +13,7 @@ export interface KeyEnd {
 
 export function useKeyEnds(onSettled: () => void) {
   const client = useClient();
-  const { signIn } = useSession();
+  const { caller, signIn } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
   const showSecret = useShowSecret();
@@ -29,14 +29,15 @@ export function useKeyEnds(onSettled: () => void) {
   });
   const rotate = useMutation({
     mutationFn: (key_id: string) => client.rotateApiKey(key_id),
-    onSuccess: async ({ api_key }) => {
+    onSuccess: async ({ api_key, rotated_from }) => {
+      const is_own = rotated_from === caller?.id;
       showSecret({
-        title: "Your new key; the old one is no longer valid",
+        title: `${is_own ? "Your" : "The"} new key; the old one is no longer valid`,
         about: "Store it now.",
         text: api_key,
         label: "Copy the key",
       });
-      await signIn(api_key);
+      if (is_own) await signIn(api_key);
     },
     onError: toasts.failed,
     onSettled: settle,
@@ -59,7 +60,9 @@ export function KeyEndQuestion({
   const { caller } = useSession();
   return (
     <Confirm
-      title={act === "revoke" ? "Revoke this key?" : "Replace your key?"}
+      title={
+        act === "revoke" ? "Revoke this key?" : key.key_id === caller?.id ? "Replace your key?" : "Replace this key?"
+      }
       action={act === "revoke" ? "Revoke" : "Replace it"}
       tone={act === "revoke" ? "bad" : "primary"}
       {...question}
@@ -75,7 +78,9 @@ export function KeyEndQuestion({
           ? key.key_id === caller?.id
             ? "You are using this key: you will be signed out."
             : "The next request with it is refused. You cannot undo this."
-          : "The old key ends at once, and this tab uses the new one."}
+          : key.key_id === caller?.id
+            ? "The old key ends at once, and this tab uses the new one."
+            : "The old key ends at once, so give the new one to its program now. It has the same settings, counts as made by you, and does not see the actions of the old key."}
       </p>
     </Confirm>
   );

@@ -48,7 +48,7 @@ interface Asking {
 
 export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: readonly ApiKey[] }) {
   return (
-    <ListTable heads={["Name", "Role", "Environment", "Bound to", "Made by", "Last used", "Ends", "State"]} actions>
+    <ListTable heads={["Name", "Role", "Environment", "Bound to", "Made by", "Last used", "Expires", "State"]} actions>
       {rows.map((key) => {
         const state = stateOf(key);
         return (
@@ -82,7 +82,7 @@ export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: rea
                 </div>
               ))}
             </td>
-            <td>{state === "active" && <KeyActions record={key} own={own} {...asking} />}</td>
+            <td>{state === "active" && <KeyActions record={key} {...asking} />}</td>
           </tr>
         );
       })}
@@ -90,14 +90,12 @@ export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: rea
   );
 }
 
-function KeyActions({ record: key, own, onAsk, onBind, onReplace }: Asking & { readonly record: ApiKey }) {
+function KeyActions({ record: key, onAsk, onBind, onReplace }: Omit<Asking, "own"> & { readonly record: ApiKey }) {
   return (
-    <span className="row">
-      {key.key_id === own && (
-        <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
-          Replace
-        </button>
-      )}
+    <span className="row unbroken">
+      <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
+        Replace
+      </button>
       <button
         type="button"
         className={`button small ${key.warnings.includes("unbound") ? "primary" : ""}`}

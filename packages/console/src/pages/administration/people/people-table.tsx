@@ -27,12 +27,17 @@ export function PeopleTable({
           <AbsenceForm user_id={away.user_id} onDone={() => setAway(null)} />
         </Dialog>
       )}
-      <ListTable heads={["E-mail", "Role", "Second factor", "Last seen"]} actions>
+      <ListTable heads={["Person", "Role", "Second factor", "Last seen"]} actions>
         {rows.map((user) => (
           <tr key={user.user_id}>
             <td>
-              <Data text={user.email} />
+              <Data text={user.name ?? user.email} />
               {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
+              {user.name !== null && (
+                <div className="small muted">
+                  <Data text={user.email} />
+                </div>
+              )}
               <div className="mono small muted">{user.user_id}</div>
               <AbsenceLine absence={user.absence} />
             </td>
@@ -41,12 +46,12 @@ export function PeopleTable({
               <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
             </td>
             <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
-            <td>
+            <td className="nowrap">
               {may && roleMeets(user.role, ["reviewer"]) && (
                 <button type="button" className="button small" onClick={() => setAway(user)}>
                   Absence
                 </button>
-              )}
+              )}{" "}
               {may && (
                 <button type="button" className="button small bad" onClick={() => onAsk({ user, role: null })}>
                   Remove

@@ -4,7 +4,6 @@ import { useClient, useSession } from "../../../api/session.tsx";
 import { OrganizationSwitch } from "../../../parts/organization-switch.tsx";
 import { Who } from "../../../parts/records/who.tsx";
 import { Loaded } from "../../../parts/states.tsx";
-import { Data } from "../../../parts/tables/data.tsx";
 import { ListTable } from "../../../parts/tables/list-table.tsx";
 import { spanText } from "../../../parts/time.tsx";
 
@@ -44,11 +43,7 @@ function AllFigures({ pace: { team, people, is_complete } }: { readonly pace: Re
       <FiguresTable caption="Figures of reviewers">
         {team !== null && <Rows who={<strong>All reviewers</strong>} figures={team} />}
         {people.map((each) => (
-          <Rows
-            key={each.person}
-            who={each.email === null ? <Who id={each.person} /> : <Data text={each.email} />}
-            figures={each}
-          />
+          <Rows key={each.person} who={<Who id={each.person} />} figures={each} />
         ))}
       </FiguresTable>
       {!is_complete && <p className="small muted">Only the newest rulings are counted.</p>}

@@ -16,6 +16,13 @@ const afterwards: Record<Delivery["status"], { readonly text: string; readonly t
   cancelled: { text: "sent again: cancelled with its webhook", tone: "plain" },
 };
 
+const statusWords: Record<Delivery["status"], string> = {
+  pending: "in progress",
+  delivered: "delivered",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
 export function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readonly url: string }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -36,19 +43,21 @@ export function FailedDelivery({ delivery, url }: { readonly delivery: Delivery;
           {" to "}
           <Data text={url} chars_max={120} />
         </span>
-        <button
-          type="button"
-          className="button small"
-          disabled={retry.isPending || again === "pending"}
-          onClick={() => retry.mutate()}
-        >
-          Send again
-        </button>
+        {delivery.status === "failed" && (
+          <button
+            type="button"
+            className="button small"
+            disabled={retry.isPending || again === "pending"}
+            onClick={() => retry.mutate()}
+          >
+            Send again
+          </button>
+        )}
       </div>
       <p className="small muted">
         <span className="mono">{delivery.delivery_id}</span>
-        {" failed "}
-        {delivery.failed_at !== null && <Time at={delivery.failed_at} />}
+        {delivery.failed_at === null ? ` ${statusWords[delivery.status]}, made ` : " failed "}
+        <Time at={delivery.failed_at ?? delivery.created_at} />
         {delivery.intent_id !== null && (
           <>
             {" · "}
@@ -68,14 +77,15 @@ export function FailedDelivery({ delivery, url }: { readonly delivery: Delivery;
   );
 }
 
-function Attempts({ delivery: { delivery_id, attempts } }: { readonly delivery: Delivery }) {
+function Attempts({ delivery: { delivery_id, attempts, error } }: { readonly delivery: Delivery }) {
   const last = attempts.at(-1);
+  if (last === undefined) return error === null ? null : <p className="small">{error}</p>;
   return (
     <details className="small">
       <summary>
         {attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts, the last`}
         {": "}
-        {last !== undefined && <Answer attempt={last} />}
+        <Answer attempt={last} />
       </summary>
       <ListTable heads={["Attempt", "When", "Answer", "Took"]} numbers={1} caption={`Attempts of ${delivery_id}`}>
         {attempts.map((attempt) => (

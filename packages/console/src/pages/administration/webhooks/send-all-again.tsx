@@ -8,7 +8,7 @@ import { Confirm } from "../../../parts/forms/dialog.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-const messages = (count: number) => (count === 1 ? "One message" : `${count.toLocaleString("en")} messages`);
+export const messages = (count: number) => (count === 1 ? "One message" : `${count.toLocaleString("en")} messages`);
 
 export function SendAllAgain({
   webhook_id,
@@ -69,7 +69,7 @@ export function SendAllAgain({
  * Retries one page of deliveries after the other. Waits at the rate limit, because a second run would begin at the
  * first page. `stop` ends after the current page.
  */
-function useSendAll(webhook_id: string | undefined, onSettled: () => void) {
+export function useSendAll(webhook_id: string | undefined, onSettled: () => void) {
   const client = useClient();
   const queries = useQueryClient();
   const toasts = useToasts();

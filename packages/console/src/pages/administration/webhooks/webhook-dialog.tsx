@@ -7,6 +7,7 @@ import { TextField } from "../../../parts/forms/field.tsx";
 import { changedOnly } from "../../../parts/records/changed-only.ts";
 import { Failed } from "../../../parts/states.tsx";
 import { isOfAll, sentTypes } from "./event-types.ts";
+import { settingsOf, useMembranes, WebhookFilters } from "./webhook-filters.tsx";
 
 /** `webhook` null: a new one. */
 export function WebhookDialog({
@@ -53,6 +54,7 @@ export function WebhookDialog({
           All events
         </label>
         {!all && <EventChoice types={types} chosen={webhook?.event_types ?? types} />}
+        <WebhookFilters webhook={webhook} />
         {none && (
           <p className="late" role="alert">
             Nothing was saved: choose at least one event.
@@ -67,12 +69,14 @@ export function WebhookDialog({
 
 function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], onSaved: (webhook: Webhook) => void) {
   const client = useClient();
+  const membranes = useMembranes();
   return useMutation({
     mutationFn: async (form: FormData) => {
       const chosen = form.getAll("event_types");
       const input = {
         url: String(form.get("url")).trim(),
         description: String(form.get("description")).trim(),
+        ...settingsOf(form, membranes?.length ?? 0),
         ...(types !== "all"
           ? { event_types: types.filter((type) => chosen.includes(type)) }
           : webhook === null
@@ -80,7 +84,10 @@ function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], o
             : { event_types: eventTypeNames }),
       };
       if (webhook === null) return client.registerWebhook(input);
-      return client.changeWebhook(webhook.id, changedOnly(input, webhook, await client.getWebhook(webhook.id)));
+      const { headers, ...change } = changedOnly(input, webhook, await client.getWebhook(webhook.id));
+      // A change replaces all headers, so the whole list is sent if one of them changed.
+      const same = JSON.stringify(input.headers) === JSON.stringify(webhook.headers);
+      return client.changeWebhook(webhook.id, same ? change : { ...change, headers: input.headers });
     },
     onSuccess: onSaved,
   });

@@ -8,6 +8,7 @@ import { insertPerson } from "../../../store/people/people.ts";
 import { testDatabase } from "../../../testing/database/database.ts";
 import { letPass } from "../../../testing/database/passing-time.ts";
 import { meanwhile } from "../../../testing/meanwhile.ts";
+import { cookieCalls } from "../../../testing/nodes/cookie-calls.ts";
 import { call, testOrganization } from "../../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../../testing/nodes/service-node.ts";
 import { cheapPasswords } from "../../../testing/people/passwords.ts";
@@ -17,7 +18,7 @@ const database = await testDatabase();
 const ids = createIds(createClock());
 const origin = "https://countersign.example";
 const mails: Mail[] = [];
-const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+const mailer = { delivers: true, send: async (mail: Mail) => void mails.push(mail) };
 const password = "correct horse battery staple";
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
@@ -28,21 +29,7 @@ beforeAll(async () => {
   password_hash = await passwords.hash(password);
 });
 
-interface Sent {
-  readonly cookie?: string;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-  readonly node?: number;
-}
-
-async function send(method: string, path: string, { cookie, body, headers = {}, node = 0 }: Sent = {}) {
-  const answer = await call(nodes[node]?.url as string, method, path, {
-    ...(body === undefined ? {} : { body }),
-    headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
-  });
-  const set = answer.headers.get("set-cookie");
-  return { ...answer, code: answer.json?.error?.code, cookie: set?.split(";")[0] };
-}
+const send = cookieCalls((node) => nodes[node]?.url as string);
 
 let numbers = 0;
 async function somebody() {
@@ -75,6 +62,21 @@ async function registered({ cookie, authenticator }: Somebody, lies: Lies = {}):
 
 const auditTypes = async (cookie: string) =>
   (await send("GET", "/v1/audit", { cookie })).json.audit.map(({ type }: { type: string }) => type);
+
+test("a session that began with a passkey has the second factor that the organization requires, also after a new password", async () => {
+  const person = await somebody();
+  await registered(person);
+  const { cookie: strong = "" } = await logIn(person.authenticator.get(await loginOptions()));
+  const body = { second_factor_required: true };
+  expect((await send("PATCH", "/v1/organization", { cookie: person.cookie, body })).code).toBe("state_conflict");
+  expect((await send("PATCH", "/v1/organization", { cookie: strong, body })).status).toBe(200);
+  expect((await send("GET", "/v1/organization", { cookie: person.cookie })).code).toBe("second_factor_required");
+  const more = { cookie: person.cookie, body: { password } };
+  expect((await send("POST", "/v1/auth/passkeys/registration/options", more)).status).toBe(403);
+  const change = { current_password: password, password: `${password} 2` };
+  const changed = await send("POST", "/v1/auth/password", { cookie: strong, body: change });
+  expect((await send("GET", "/v1/organization", { cookie: changed.cookie as string })).status).toBe(200);
+});
 
 describe("registering", () => {
   test("a passkey is listed with its name and is in the trail, and its owner gets a mail", async () => {

@@ -142,6 +142,23 @@ describe("finishing", () => {
     expect(joined).toHaveLength(1);
   });
 
+  test("takes the provider's name for a person without one, and not a name that reads like an address", async () => {
+    const { org_id, domain } = await organization();
+    const ada = { ...account(domain), name: " Ada Lovelace " };
+    const joined = await join(org_id, ada);
+    expect(joined.json.session.user.name).toBe("Ada Lovelace");
+    expect((await signIn(org_id, { ...ada, name: "Somebody Else" })).json.session.user.name).toBe("Ada Lovelace");
+    const eve = { ...account(domain), name: ada.email as string };
+    expect((await join(org_id, eve)).json.session.user.name).toBeNull();
+    const known = await person(org_id, `known@${domain}`);
+    const first = await signIn(org_id, account(domain, { email: `known@${domain}`, name: "Kim" }));
+    expect(first.json.session.user).toMatchObject({ user_id: known, name: "Kim" });
+    const trail = await database.db.query("select data from audit where org_id = $1 and type = 'user_name_changed'", [
+      org_id,
+    ]);
+    expect(trail).toEqual([{ data: { user_id: known, from: null, to: "Kim", by: "provider" } }]);
+  });
+
   test("finds the person with the address, with its role; a second factor is still required", async () => {
     const { org_id, domain } = await organization();
     const user_id = await person(org_id, `Boss@${domain}`);

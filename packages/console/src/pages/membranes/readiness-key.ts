@@ -1,0 +1,1 @@
+export const readinessKey = (membrane_id: string) => ["readiness", membrane_id];
