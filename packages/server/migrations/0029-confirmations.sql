@@ -1,0 +1,1 @@
+-- Confirmations of rulings (decision 0067).

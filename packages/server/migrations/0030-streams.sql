@@ -1,0 +1,1 @@
+-- Streams of the audit trail (decision 0069).
