@@ -1,4 +1,5 @@
 import {
+  type Confirm,
   limits,
   type Membrane,
   type MembraneChange,
@@ -76,6 +77,7 @@ const riskOf = (text: string): number | null => (text.trim() === "" ? null : Num
 function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
   const text = (name: string) => String(form.get(name) ?? "");
   const pace = paceOf(text("min_seconds"), text("reason_from"));
+  const confirm = text("confirm") === "" ? null : (text("confirm") as Confirm);
   return {
     name: text("name").trim(),
     default_verdict: text("default_verdict") as Membrane["default_verdict"],
@@ -92,6 +94,7 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
       on_timeout: text("on_timeout") as "block",
       quorum: Number(text("quorum")),
       ...(pace === null && membrane?.escalation.pace == null ? {} : { pace }),
+      ...(confirm === null && membrane?.escalation.confirm == null ? {} : { confirm }),
     },
   };
 }
@@ -261,6 +264,17 @@ function ReviewFields({ membrane }: FieldsProps) {
         min={1}
         max={limits.pace_reason_from_max}
         defaultValue={terms?.pace?.reason_from ?? ""}
+      />
+      <SelectField
+        label="Reviewers confirm each ruling"
+        hint="such rulings are made in this console only, and no time limit approves"
+        name="confirm"
+        defaultValue={terms?.confirm ?? ""}
+        options={[
+          ["", "no"],
+          ["totp", "with a code of their authenticator"],
+          ["passkey", "with a passkey, which signs the ruling"],
+        ]}
       />
     </>
   );

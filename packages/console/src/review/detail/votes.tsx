@@ -37,6 +37,7 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
           </div>
           <Capacity vote={vote} />
           {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.confirmed !== undefined && <p className="small">{confirmed[vote.confirmed]}</p>}
           {vote.fast !== undefined && <p className="small">{fastText(vote.fast)}</p>}
           {vote.message_to_agent !== undefined && (
             <p>
@@ -65,6 +66,11 @@ function Comments({ comments }: { readonly comments: NonNullable<Escalation["com
     </div>
   ));
 }
+
+const confirmed = {
+  passkey: "Signed with a passkey. The receipt has the signature.",
+  totp: "Confirmed with a code of the authenticator.",
+} as const;
 
 const lapses = {
   removed: "the person was removed",

@@ -2,12 +2,12 @@ import type { Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
 import { useDraft } from "../../api/draft.ts";
-import { useClient } from "../../api/session.tsx";
 import { useInHands } from "../../parts/records/who.tsx";
 import { editableJson } from "../../parts/visible-text.ts";
 import type { Changes } from "../case.tsx";
 import { type Offered, readEdited, whyUnready } from "../changes/edit-parameters.tsx";
 import { type ActProps, useAct } from "./act.ts";
+import { confirmAsked, confirmOf, useConfirmedVote } from "./confirmed-vote.ts";
 
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
@@ -33,21 +33,25 @@ export function useRulingForm(props: RulingProps) {
     parameters.drop();
     props.onClose();
   };
-  const client = useClient();
+  const vote = useConfirmedVote();
+  const [code, setCode] = useState("");
   const [second_person, setSecondPerson] = useState(false);
   const act = useAct(
     () =>
-      client.decideEscalation(escalation.escalation_id, {
+      vote(escalation.escalation_id, {
         outcome,
         ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
         ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
         ...(second_person ? { second_person } : {}),
+        ...(code.trim() === "" ? {} : { confirmation: { totp: code.trim() } }),
       }),
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
   );
+  const asked = confirmAsked(act.error);
+  const takes_code = asked === "totp" || confirmOf(escalation) === "totp";
   const open = escalation.status === "pending";
   const mine = useInHands()(escalation);
   const unready = edits ? whyUnready(edited) : null;
@@ -70,6 +74,11 @@ export function useRulingForm(props: RulingProps) {
     too_fast: act.error instanceof ApiError && act.error.code === "reason_required",
     second_person,
     setSecondPerson,
+    /** What the last answer asked for; null: no confirmation. */
+    asked,
+    /** Null: no code is asked for. */
+    code: takes_code ? code : null,
+    setCode,
     unsent,
     write: (text: string) => {
       parameters.setText(text);

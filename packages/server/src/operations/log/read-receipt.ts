@@ -18,7 +18,13 @@ import { readIntent } from "../../store/intents/intents.ts";
 import { readLogKeys } from "../../store/log/log-keys.ts";
 import { readWitnesses } from "../../store/log/log-witnesses.ts";
 import { readCheckpoint } from "../../store/log/read-checkpoint.ts";
-import { inclusionProofs, type ReceiptRow, readReceiptRows } from "../../store/log/read-receipt-entries.ts";
+import {
+  inclusionProofs,
+  type ReceiptRow,
+  readReceiptRows,
+  readRegistrations,
+} from "../../store/log/read-receipt-entries.ts";
+import type { RecordedConfirmation } from "../escalations/confirmations/confirm-vote.ts";
 import { intentRecord, maySee, shownFacts } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -70,22 +76,36 @@ async function receiptNow(
   const [decision] = rows;
   if (decision?.type !== "decided") throw new Fault("not_found");
   const withheld = await withheldFrom(query, caller, intent_id, decision);
-  const indexes = rows.map(({ entry }) => entry);
-  const signed = await noteOver(query, org_id, indexes.at(-1) ?? 0);
+  const passkeys = await readRegistrations(query, org_id, rows.flatMap(signedBy));
+  const indexes = [...rows, ...passkeys].map(({ entry }) => entry);
+  const signed = await noteOver(query, org_id, Math.max(...indexes));
   if (signed === null) return null;
   const proofs = await inclusionProofs(query, org_id, indexes, signed.size);
+  const entryOf = (row: ReceiptRow, at: number) => ({
+    index: row.entry,
+    leaf: row.leaf,
+    proof: (proofs[at] ?? []).map((hash) => Buffer.from(hash).toString("base64")),
+    documents: documentsOf(row, withheld),
+  });
   return {
     format: "countersign.receipt.v1",
     org_id,
     intent_id,
     ...(await signaturesOf(query, org_id, signed, witnesses)),
-    entries: rows.map((row, at) => ({
-      index: row.entry,
-      leaf: row.leaf,
-      proof: (proofs[at] ?? []).map((hash) => Buffer.from(hash).toString("base64")),
-      documents: documentsOf(row, withheld),
-    })),
+    entries: rows.map(entryOf),
+    ...(passkeys.length === 0 ? {} : { passkeys: passkeys.map((row, at) => entryOf(row, rows.length + at)) }),
   };
+}
+
+/** Returns the passkey that signed the ruling of a vote; none: another entry, or without a signature. */
+function signedBy({ entry, type, data }: ReceiptRow) {
+  if (type !== "voted" || data === null) return [];
+  const { person, confirmation } = JSON.parse(data) as {
+    readonly person: string;
+    readonly confirmation?: RecordedConfirmation;
+  };
+  if (confirmation === undefined || "totp" in confirmation) return [];
+  return [{ person, passkey_id: confirmation.passkey.credential_id, entry }];
 }
 
 type Documents = Receipt["entries"][number]["documents"];

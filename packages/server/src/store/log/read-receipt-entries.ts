@@ -45,6 +45,27 @@ export async function readReceiptRows(query: Query, org_id: string, intent_id: s
   return rows;
 }
 
+/**
+ * Returns the newest registration of each passkey that signed a ruling among `rows`, in the order of the log. Leaves out
+ * erased ones, and those of earlier versions, which have no key in the entry.
+ */
+export async function readRegistrations(
+  query: Query,
+  org_id: string,
+  signed: readonly { readonly person: string; readonly passkey_id: string; readonly entry: number }[],
+): Promise<ReceiptRow[]> {
+  return query<ReceiptRow>(
+    `select distinct on (entry) found.* from json_to_recordset($2::json) as s (person text, passkey_id text, entry bigint)
+     cross join lateral (
+       select ${columns} from ledger l
+       where org_id = $1 and actor = s.person and actor <> 'system' and actor not like 'key\\_%' and type = 'passkey_registered' and l.entry < s.entry
+         and data ->> 'passkey_id' = s.passkey_id and data -> 'state' is not null
+       order by seq desc limit 1) found
+     order by entry`,
+    [org_id, JSON.stringify(signed)],
+  );
+}
+
 /** Returns the inclusion proof of each leaf, from one statement. Requires each index to be below `size`. */
 export async function inclusionProofs(
   query: Query,
