@@ -86,7 +86,7 @@ async function signedChallenge(
   if (challenge === null || response === undefined || passkey === undefined)
     throw invalid("It is not the answer of a passkey of yours.");
   const counter = await passkeys.usedBy(site, challenge, credential, passkey);
-  if (counter === null) throw invalid("The signature is not valid, or the passkey did not verify its user.");
+  if (counter === null) throw invalid("The signature is not valid or was used before, or the passkey did not verify its user.");
   return { kind: "passkey", challenge: challenge.toString("hex"), passkey_id: passkey.passkey_id, counter, response };
 }
 
