@@ -14,7 +14,11 @@ import { cookieCalls } from "../../packages/server/src/testing/nodes/cookie-call
 import { call } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { cheapPasswords } from "../../packages/server/src/testing/people/passwords.ts";
-import { activatePayPolicy, type Reviewed, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+import {
+  activatePayPolicy,
+  type Reviewed,
+  reviewedOrganization,
+} from "../../packages/server/src/testing/people/review.ts";
 import { type Lies, softwareAuthenticator } from "../../packages/server/src/testing/people/software-authenticator.ts";
 
 const database = await testDatabase();
@@ -190,7 +194,9 @@ describe("a passkey", () => {
     const { path, intent_id } = await held(org);
     expect((await vote(path, ann, { outcome: "block" })).code).toBe("confirmation_required");
     const confirmation = await signed(path, ann, { outcome: "block" });
-    expect((await vote(path, ann, { outcome: "block", confirmation })).json.escalation.resolution.outcome).toBe("block");
+    expect((await vote(path, ann, { outcome: "block", confirmation })).json.escalation.resolution.outcome).toBe(
+      "block",
+    );
     expect((await receiptOf(org, intent_id)).verdict).toMatchObject({ ok: true });
   });
 
@@ -294,7 +300,10 @@ describe("a passkey", () => {
     await vote(path, ann, { confirmation });
     await send("DELETE", `/v1/auth/passkeys/${confirmation.passkey.id}`, { cookie: ann.cookie });
     const { verdict } = await receiptOf(org, intent_id);
-    expect(verdict).toMatchObject({ ok: true, proved: expect.arrayContaining([expect.stringContaining("The passkey")]) });
+    expect(verdict).toMatchObject({
+      ok: true,
+      proved: expect.arrayContaining([expect.stringContaining("The passkey")]),
+    });
     const again = await held(org, { amount: 7 });
     expect((await begin(again.path, ann)).code).toBe("confirmation_required");
   });
@@ -305,7 +314,9 @@ describe("a code", () => {
     const org = await organization({ confirm: "totp" });
     const ann = await withAuthenticator(org);
     const [one, two] = [await held(org), await held(org, { amount: 6 })];
-    expect(await vote(one.path, ann)).toMatchObject(refused("confirmation_required", "totp", /code of your authenticator/));
+    expect(await vote(one.path, ann)).toMatchObject(
+      refused("confirmation_required", "totp", /code of your authenticator/),
+    );
     const confirmation = { totp: codeAt(ann.secret, 0) };
     const done = await vote(one.path, ann, { confirmation });
     expect([done.status, done.json.escalation.votes[0].confirmed]).toEqual([200, "totp"]);
@@ -340,7 +351,9 @@ describe("a code", () => {
     const mild = await organization({ confirm: "totp" });
     const [ben, cleo] = [await withPasskey(mild), await person(mild)];
     const two = await held(mild);
-    expect(await vote(two.path, cleo)).toMatchObject(refused("confirmation_required", "no_authenticator", /Set one up/));
+    expect(await vote(two.path, cleo)).toMatchObject(
+      refused("confirmation_required", "no_authenticator", /Set one up/),
+    );
     expect(await vote(two.path, cleo, { confirmation: { totp: "123456" } })).toMatchObject(
       refused("confirmation_required", "no_authenticator", /Set one up/),
     );
@@ -361,7 +374,10 @@ describe("a code", () => {
 describe("the strictest counts", () => {
   test("of several rules and the membrane, and stays after a reassignment", async () => {
     const org = await organization({}, { confirm: "totp" });
-    await activatePayPolicy(urlOf(), org, "large", { when: "params.amount > 10.0", escalation: { confirm: "passkey" } });
+    await activatePayPolicy(urlOf(), org, "large", {
+      when: "params.amount > 10.0",
+      escalation: { confirm: "passkey" },
+    });
     const ann = await withPasskey(org);
     const small = await held(org, { amount: 5 });
     const large = await held(org, { amount: 50 });
@@ -388,7 +404,10 @@ describe("the strictest counts", () => {
   });
 
   test("so no time limit approves, and no grant", async () => {
-    const org = await organization({ confirm: "totp", grants: { times_max: 5, hours_max: 5 } }, { on_timeout: "approve" });
+    const org = await organization(
+      { confirm: "totp", grants: { times_max: 5, hours_max: 5 } },
+      { on_timeout: "approve" },
+    );
     const { path, intent_id } = await held(org);
     const ann = await person(org);
     expect((await send("GET", path, { cookie: ann.cookie })).json.escalation.on_timeout).toBe("block");
@@ -396,6 +415,9 @@ describe("the strictest counts", () => {
     const scope = { agent_id: "agent-1", verb: "pay" };
     const body = { intent_id, scope, times: 1, until, reason: "similar" };
     const grant = await send("POST", "/v1/grants", { cookie: ann.cookie, body });
-    expect(grant).toMatchObject({ status: 403, json: { error: { details: [{ message: expect.stringMatching(/confirm each ruling/) }] } } });
+    expect(grant).toMatchObject({
+      status: 403,
+      json: { error: { details: [{ message: expect.stringMatching(/confirm each ruling/) }] } },
+    });
   });
 });
