@@ -92,11 +92,8 @@ inBrowser("rulings that people confirm", () => {
     await page.goto(`/escalations/${escalation_id}`);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("m");
-    const dialog = page.getByRole("dialog");
-    await dialog
-      .getByLabel(/Amount usd/i)
-      .first()
-      .fill("700");
+    await page.getByRole("button", { name: "As JSON" }).click();
+    await page.getByLabel("Parameters as JSON").fill('{"amount_usd": 700, "currency": "USD"}');
     await page.keyboard.press("Control+Enter");
     await page.getByText("Signed with a passkey. The receipt has the signature.").waitFor();
     expect(await reviewOf(escalation_id)).toMatchObject({
@@ -140,13 +137,12 @@ inBrowser("rulings that people confirm", () => {
     const { page } = await reviewer();
     await page.goto("/settings");
     await page.getByRole("button", { name: "Set up" }).click();
-    const setting = page.getByRole("dialog");
-    const shown = (await setting.locator("code, .mono").first().textContent()) ?? "";
-    const secret = shown.replaceAll(/\s/g, "");
+    const secret = (await page.locator("dialog .secret code").first().textContent()) ?? "";
     const codeAt = (shift_seconds: number) =>
       new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + shift_seconds * 1_000 });
-    await setting.getByLabel("Code").fill(codeAt(-30));
-    await setting.getByRole("button", { name: /Switch on|Confirm|Go on/ }).click();
+    await page.getByLabel("Code of the authenticator").fill(codeAt(-30));
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("button", { name: "I have stored them" }).click();
     await page.getByText("On: signing in asks for a code from your authenticator.").waitFor();
     await page.goto(`/escalations/${escalation_id}`);
     await page.locator(".rulebar button:enabled").first().waitFor();
@@ -173,10 +169,7 @@ inBrowser("rulings that people confirm", () => {
     await confirm(null);
     const { page } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review?agent_id=bot-group");
-    await page
-      .getByRole("button", { name: /^Decide 2|all 2|2 similar/ })
-      .first()
-      .click();
+    await page.getByRole("button", { name: "Rule on all 2" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("It needs a confirmation of its own: open it to decide. It is left out.").waitFor();
     await dialog.getByRole("button", { name: "Block 1" }).click();
