@@ -111,14 +111,14 @@ inBrowser("rulings that people confirm", () => {
     await page.goto("/settings");
     await addPasskey(watched);
     await page.goto(`/escalations/${escalation_id}`);
-    await page.evaluate(() => {
+    await page.evaluate(`{
       const { get } = navigator.credentials;
       let asked = 0;
       navigator.credentials.get = function (options) {
         asked += 1;
         return asked === 1 ? Promise.reject(new DOMException("no", "NotAllowedError")) : get.call(this, options);
       };
-    });
+    }`);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("b");
     const dialog = page.getByRole("dialog");

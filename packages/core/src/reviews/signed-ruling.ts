@@ -24,7 +24,7 @@ export interface RulingFacts {
   readonly intent_sha256: string;
   /** The commitment of the decision's entry to the answer, with the changes that policies asked for. */
   readonly data_sha256: string;
-  /** What the reviewer's change lets through. Null: the reviewer changes nothing. */
+  /** The content after the reviewer's change. Null: the reviewer changes nothing. */
   readonly changed: ChangedContent | null;
   /** Database time, RFC 3339. */
   readonly at: string;

@@ -5,7 +5,7 @@ import { isTime, type ReceiptEntry, type ReceiptForm, type VerifiedEntry } from 
 import { Refused } from "./refused.ts";
 import { base64UrlBytes, verifiedAssertion } from "./webauthn.ts";
 
-export interface SignedRuling {
+interface SignedRuling {
   readonly entry: number;
   readonly outcome: string;
   readonly person: string;

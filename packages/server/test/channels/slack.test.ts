@@ -97,7 +97,7 @@ test("the card is updated when somebody was first in the console, and a later cl
   expect(await review.read()).toMatchObject({ resolution: { by: ben.user_id } });
 });
 
-test("a review that people confirm has no buttons that vote, and a vote that somebody sends all the same is refused", async () => {
+test("a review that people confirm has no buttons that vote, and a click on an older card is refused", async () => {
   const terms = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 1, confirm: "totp" };
   const org = await organization({ escalation: terms });
   const ann = await org.reviewer();

@@ -2,8 +2,8 @@ import { useState } from "react";
 import { useDraft } from "../../api/draft.ts";
 import { useInHands } from "../../parts/records/who.tsx";
 import type { Group } from "../escalation-data.ts";
-import { confirmOf } from "../ruling/confirmed-vote.ts";
 import { type Item, useGroupRun } from "../group-run.ts";
+import { confirmOf } from "../ruling/confirmed-vote.ts";
 
 type GroupOutcome = "approve" | "block";
 

@@ -16,7 +16,7 @@ export function ConfirmFields({
   onCode,
 }: {
   readonly escalation: Escalation;
-  /** What the last answer asked for; null: nothing. */
+  /** The confirmation that the last answer asked for; null: none. */
   readonly asked: string | null;
   /** Null: no code is asked for. */
   readonly code: string | null;

@@ -23,13 +23,11 @@ export function useRulingForm(props: RulingProps) {
   // The changes that the reviewer saw, even if others vote meanwhile.
   const [same] = useState(props.same);
   const edits = outcome === "approve_modified" && same === null;
-  const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
-  const [message, setMessage, dropMessage] = useDraft(`message.${escalation.escalation_id}`);
+  const { sent, drop, ...texts } = useTexts(escalation.escalation_id);
   const parameters = useEditedParameters(escalation.escalation_id, content);
   const { edited } = parameters;
   const onClose = () => {
-    dropComment();
-    dropMessage();
+    drop();
     parameters.drop();
     props.onClose();
   };
@@ -40,8 +38,7 @@ export function useRulingForm(props: RulingProps) {
     () =>
       vote(escalation.escalation_id, {
         outcome,
-        ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
-        ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
+        ...sent,
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
         ...(second_person ? { second_person } : {}),
@@ -61,10 +58,7 @@ export function useRulingForm(props: RulingProps) {
   return {
     same,
     edits,
-    comment,
-    setComment,
-    message,
-    setMessage,
+    ...texts,
     parameters,
     act,
     open,
@@ -74,7 +68,7 @@ export function useRulingForm(props: RulingProps) {
     too_fast: act.error instanceof ApiError && act.error.code === "reason_required",
     second_person,
     setSecondPerson,
-    /** What the last answer asked for; null: no confirmation. */
+    /** The confirmation that the last answer asked for; null: none. */
     asked,
     /** Null: no code is asked for. */
     code: takes_code ? code : null,
@@ -97,6 +91,21 @@ export function useRulingForm(props: RulingProps) {
 }
 
 export type RulingForm = ReturnType<typeof useRulingForm>;
+
+/** The texts of a ruling, kept as drafts. */
+function useTexts(escalation_id: string) {
+  const [comment, setComment, dropComment] = useDraft(`comment.${escalation_id}`);
+  const [message, setMessage, dropMessage] = useDraft(`message.${escalation_id}`);
+  const drop = () => {
+    dropComment();
+    dropMessage();
+  };
+  const sent = {
+    ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+    ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
+  };
+  return { comment, setComment, message, setMessage, sent, drop };
+}
 
 /** The action's parameters as JSON text, kept as a draft. */
 function useEditedParameters(escalation_id: string, content: unknown) {

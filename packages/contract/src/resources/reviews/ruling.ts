@@ -1,4 +1,4 @@
-/** What a reviewer sends: the ruling, and its confirmation (docs/decisions/0067-signed-rulings.md). */
+/** The body of a vote, and its confirmation (docs/decisions/0067-signed-rulings.md). */
 import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
 import { Outcome } from "../decision.ts";

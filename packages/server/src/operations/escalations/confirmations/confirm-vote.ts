@@ -86,7 +86,8 @@ async function signedChallenge(
   if (challenge === null || response === undefined || passkey === undefined)
     throw invalid("It is not the answer of a passkey of yours.");
   const counter = await passkeys.usedBy(site, challenge, credential, passkey);
-  if (counter === null) throw invalid("The signature is not valid or was used before, or the passkey did not verify its user.");
+  if (counter === null)
+    throw invalid("The signature is not valid or was used before, or the passkey did not verify its user.");
   return { kind: "passkey", challenge: challenge.toString("hex"), passkey_id: passkey.passkey_id, counter, response };
 }
 
@@ -101,7 +102,7 @@ function challengeIn(client_data: unknown): Buffer | null {
   }
 }
 
-/** What the entry of a vote says of its confirmation. */
+/** The member `confirmation` of the entry of a vote. */
 export type RecordedConfirmation =
   | { readonly totp: true }
   | {
@@ -118,7 +119,7 @@ export type RecordedConfirmation =
     };
 
 interface VoteToConfirm {
-  /** What the strictest rule asks. Null: none asks. */
+  /** The strictest confirmation that a rule asks for. Null: none asks. */
   readonly asked: Confirm | null;
   readonly proof: Proof;
   readonly about: Pick<RulingFacts, "escalation_id" | "intent_id" | "person" | "outcome">;
