@@ -140,7 +140,7 @@ inBrowser("rulings that people confirm", () => {
     const secret = (await page.locator("dialog .secret code").first().textContent()) ?? "";
     const codeAt = (shift_seconds: number) =>
       new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + shift_seconds * 1_000 });
-    await page.getByLabel("Code of the authenticator").fill(codeAt(-30));
+    await page.getByLabel("Code of the authenticator").fill(codeAt(0));
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("button", { name: "I have stored them" }).click();
     await page.getByText("On: signing in asks for a code from your authenticator.").waitFor();
@@ -151,7 +151,7 @@ inBrowser("rulings that people confirm", () => {
     await dialog.getByLabel("Code of your authenticator").fill("12");
     await page.keyboard.press("Control+Enter");
     await dialog.getByText("The confirmation does not fit").waitFor();
-    await dialog.getByLabel("Code of your authenticator").fill(codeAt(0));
+    await dialog.getByLabel("Code of your authenticator").fill(codeAt(30));
     await page.keyboard.press("Control+Enter");
     await page.getByText("Confirmed with a code of the authenticator.").waitFor();
     expect(await reviewOf(escalation_id)).toMatchObject({ status: "decided", votes: [{ confirmed: "totp" }] });

@@ -58,11 +58,12 @@ export function signingNodes(database: TestDatabase) {
   async function withAuthenticator(org: Reviewed) {
     const made = await person(org);
     const { secret } = (await send("POST", "/v1/auth/totp/enrol", { cookie: made.cookie })).json;
+    /** The next period's code is valid, too, so no test fails at the end of a period. */
     const codeAt = (shift_seconds: number) =>
       new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + shift_seconds * 1_000 });
-    const body = { code: codeAt(-30) };
+    const body = { code: codeAt(0) };
     const { cookie } = await send("POST", "/v1/auth/totp/confirm", { cookie: made.cookie, body });
-    return { ...made, cookie: cookie as string, code: () => codeAt(0) };
+    return { ...made, cookie: cookie as string, code: () => codeAt(30) };
   }
 
   /** The rule `wires` holds each payment. `membrane`: terms of the membrane. */
