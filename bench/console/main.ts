@@ -73,7 +73,7 @@ async function firstContentMs(page: Page, path: string): Promise<number> {
     if (found !== null) return found;
     await sleep(50);
   }
-  throw new Error(`${path} still loads after ${wait_max_ms} ms: ${await page.locator("main").innerText()}`);
+  throw new Error(`${path} still loads after ${wait_max_ms} ms: ${await page.locator("main").textContent()}`);
 }
 
 /** Loads a page with a filled browser cache, as at a second visit, and returns the time from navigation to content. */
