@@ -38,7 +38,7 @@ function splitOf(size: number): number {
 /** Returns the complete subtrees of a range, from left to right. */
 export function nodesOf({ from, to }: LeafRange): TreeNode[] {
   const nodes: TreeNode[] = [];
-  for (let at = from, level = 52; level >= 0; level -= 1) {
+  for (let at = from, level = Math.ceil(Math.log2(to - from + 1)); level >= 0; level -= 1) {
     if (to - at < 2 ** level) continue;
     nodes.push({ level, index: at / 2 ** level });
     at += 2 ** level;
