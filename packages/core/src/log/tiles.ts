@@ -71,12 +71,12 @@ export function hashesOf(ranges: readonly LeafRange[], read: ReadTile): TreeHash
 
 function hashOf(node: TreeNode, read: ReadTile): TreeHash {
   const { tile, first, count } = placeOf(node);
-  return completeHash(splitHashes(read(tile).subarray(first * hash_bytes, (first + count) * hash_bytes)));
+  return completeHash(read(tile).subarray(first * hash_bytes, (first + count) * hash_bytes));
 }
 
 /** Returns the hash over a full tile. */
 export function tileHash(hashes: Uint8Array): TreeHash {
-  return completeHash(splitHashes(hashes));
+  return completeHash(hashes);
 }
 
 export function splitHashes(hashes: Uint8Array): TreeHash[] {
