@@ -94,7 +94,9 @@ function useSwitchOff(chosen: readonly Rule[], packs: readonly Pack[], onDone: (
       for (const rule of chosen) {
         if (rule.policy_id === null) continue;
         if (!isOfPack(rule)) {
-          await client.activatePolicy(rule.policy_id, "shadow");
+          // Without a version, the newest would be activated, which may never have been in force.
+          const { active_version } = await client.getPolicy(rule.policy_id);
+          await client.activatePolicy(rule.policy_id, "shadow", active_version ?? undefined);
           continue;
         }
         for (const { membrane_id } of membranesWith(rule.policy, membranes.data ?? [], packs)) {

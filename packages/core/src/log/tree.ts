@@ -53,7 +53,7 @@ export function joinNodes(hashes: readonly TreeHash[]): TreeHash {
 
 /**
  * Returns the hash of a complete subtree from those of its 2^n parts of one size, one after the other. Each row of the
- * tree replaces the one below in a copy. Digests are written as latin1, because a buffer for each one costs more than
+ * tree replaces the one below in a copy. Digests are written as "binary" texts, because a buffer for each one costs more than
  * its hash.
  */
 export function completeHash(parts: Uint8Array): TreeHash {
@@ -61,7 +61,7 @@ export function completeHash(parts: Uint8Array): TreeHash {
   for (let bytes = row.length; bytes > hash_bytes; bytes /= 2)
     for (let at = 0; at < bytes; at += 2 * hash_bytes) {
       row.copy(pair, 1, at, at + 2 * hash_bytes);
-      row.write(hash("sha256", pair, "latin1"), at / 2, "latin1");
+      row.write(hash("sha256", pair, "binary"), at / 2, "binary");
     }
   return row.subarray(0, hash_bytes);
 }
