@@ -39,8 +39,10 @@ export function ConfirmFields({
       )}
       {missing !== null && (
         <p className="small">
-          <Link to="/settings">{missing === "passkey" ? "Add a passkey" : "Set up an authenticator"}</Link>
-          {" in your settings, then decide again."}
+          <Link to="/settings" target="_blank">
+            {missing === "passkey" ? "Add a passkey" : "Set up an authenticator"}
+          </Link>
+          {" in your settings, then decide again here."}
         </p>
       )}
     </>
