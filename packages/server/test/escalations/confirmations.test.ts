@@ -108,6 +108,17 @@ describe("the strictest counts", () => {
     expect((await vote(path, ann, { confirmation })).json.escalation.status).toBe("decided");
   });
 
+  test("of a membrane that asks while a review waits, for the vote that would close it", async () => {
+    const org = await organization({});
+    const { path } = await held(org);
+    const ann = await withAuthenticator(org);
+    const change = { escalation: { confirm: "totp" } };
+    await call(urlOf(), "PATCH", `/v1/membranes/${org.membrane_id}`, { key: org.admin, body: change });
+    expect((await vote(path, ann)).code).toBe("confirmation_required");
+    const done = await vote(path, ann, { confirmation: { totp: ann.code() } });
+    expect(done.json.escalation).toMatchObject({ status: "decided", votes: [{ confirmed: "totp" }] });
+  });
+
   test("so no time limit approves, and no grant", async () => {
     const org = await organization(
       { confirm: "totp", grants: { times_max: 5, hours_max: 5 } },

@@ -1,4 +1,4 @@
-import type { Outcome } from "@countersign/contract";
+import type { Escalation, Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
 import { useDraft } from "../../api/draft.ts";
@@ -47,8 +47,6 @@ export function useRulingForm(props: RulingProps) {
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
   );
-  const asked = confirmAsked(act.error);
-  const takes_code = asked === "totp" || confirmOf(escalation) === "totp";
   const open = escalation.status === "pending";
   const mine = useInHands()(escalation);
   const unready = edits ? whyUnready(edited) : null;
@@ -68,10 +66,7 @@ export function useRulingForm(props: RulingProps) {
     too_fast: act.error instanceof ApiError && act.error.code === "reason_required",
     second_person,
     setSecondPerson,
-    /** The confirmation that the last answer asked for; null: none. */
-    asked,
-    /** Null: no code is asked for. */
-    code: takes_code ? code : null,
+    ...confirming(escalation, act.error, code),
     setCode,
     unsent,
     write: (text: string) => {
@@ -91,6 +86,12 @@ export function useRulingForm(props: RulingProps) {
 }
 
 export type RulingForm = ReturnType<typeof useRulingForm>;
+
+/** `asked`: the confirmation that the last answer asked for; null: none. `code`: null if no code is asked for. */
+function confirming(escalation: Escalation, error: unknown, code: string) {
+  const asked = confirmAsked(error);
+  return { asked, code: asked === "totp" || confirmOf(escalation) === "totp" ? code : null };
+}
 
 /** The texts of a ruling, kept as drafts. */
 function useTexts(escalation_id: string) {
