@@ -119,6 +119,25 @@ describe("the strictest counts", () => {
     expect(done.json.escalation).toMatchObject({ status: "decided", votes: [{ confirmed: "totp" }] });
   });
 
+  test("but nobody confirms a vote before the turn of its panel, or for another change than others approved", async () => {
+    const org = await organization({ confirm: "totp", after: "first" });
+    await activatePayPolicy(urlOf(), org, "first", { when: "true", escalation: { reviewers: ["role:admin"] } });
+    const ann = await withAuthenticator(org);
+    const { path } = await held(org);
+    expect((await vote(path, ann)).json.error.details).toMatchObject([{ code: "before_turn" }]);
+    // Nothing was used up.
+    expect((await vote(path, ann, { confirmation: { totp: ann.code() } })).code).toBe("state_conflict");
+    const two = await organization({ confirm: "totp", quorum: 2 });
+    const [ben, cleo] = [await withAuthenticator(two), await withAuthenticator(two)];
+    const held_by_two = await held(two);
+    expect((await vote(held_by_two.path, ben, { confirmation: { totp: ben.code() } })).status).toBe(200);
+    const modifications = [{ op: "replace", path: "/amount", value: 4 }];
+    expect((await vote(held_by_two.path, cleo, { outcome: "approve_modified", modifications })).code).toBe(
+      "state_conflict",
+    );
+    expect((await vote(held_by_two.path, cleo, { confirmation: { totp: cleo.code() } })).status).toBe(200);
+  });
+
   test("so no time limit approves, and no grant", async () => {
     const org = await organization(
       { confirm: "totp", grants: { times_max: 5, hours_max: 5 } },

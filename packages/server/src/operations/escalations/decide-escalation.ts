@@ -6,7 +6,9 @@ import {
   type ProposedRuling,
   paceVote,
   type Review,
+  type ReviewStep,
   reviewersChanges,
+  stepReview,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { PasskeySite } from "../../sign-in-ports.ts";
@@ -29,15 +31,15 @@ import {
 } from "./confirmations/confirm-vote.ts";
 import { countForCurrentRules, workOutNow } from "./current-rules.ts";
 import { type LoadedReview, loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
-import { overtakenFault, tooFastFault } from "./ruling-faults.ts";
+import { overtakenFault, stepFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
  * Counts a reviewer's vote. One block closes the review; approvals close it when each demand is met. A repeated
  * Idempotency-Key gets the first answer. Faults: not_found, forbidden, self_review, escalation_closed, state_conflict
  * (others approved something else, or it is not the reviewer's turn), invalid_request (modifications),
  * modified_action_blocked, blocked_now, frozen, reason_required (too fast, without a reason), confirmation_required,
- * confirmation_invalid, idempotency_conflict, unavailable. `site`: where the person's passkeys
- * belong; absent: the caller cannot confirm.
+ * confirmation_invalid, idempotency_conflict, unavailable. `site`: where the person's passkeys belong; absent: the
+ * caller cannot confirm.
  */
 export async function decideEscalation(
   runtime: Voting & Pick<Runtime, "db" | "callers" | "deliveries" | "mails">,
@@ -47,7 +49,7 @@ export async function decideEscalation(
   idempotency_key: string | undefined,
   site?: () => PasskeySite,
 ): Promise<OnceAnswer<Escalation>> {
-  // Links of people, and the end of a session after wrong codes, are outside of the organization's rows.
+  // Challenges, and the end of a session after wrong codes, are outside of the organization's rows.
   const scope = input.confirmation === undefined ? "tenant" : "system";
   const terms = { operation: "decide_escalation", idempotency_key, request: { escalation_id, input }, scope } as const;
   const { response, replayed } = await idempotentAttempts(runtime, caller, terms, (attempt) =>
@@ -116,7 +118,9 @@ async function castVote(
   const { review: counted_review, places, counted, ...by_now } = by_rules;
   const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);
-  const confirmation = await confirmed(query, caller, action, { proposed, counted_review, person, outcome, proof, at });
+  const unconfirmed = { ...vote, ...marks, ...places, ...by_now };
+  const to_confirm = { proposed, counted_review, step: unconfirmed, proof };
+  const confirmation = await confirmed(query, caller, action, to_confirm);
 
   const { fast } = marks;
   const own = {
@@ -129,7 +133,7 @@ async function castVote(
   const data = { person, outcome, comment, ...said, modifications, ...own };
   const ruled = { at, approved: outcome !== "block", fast: fast !== undefined };
   await noteRuled(query, org_id, escalation_id, person, ruled);
-  const step = { ...vote, ...marks, ...places, ...by_now, ...(proof === null ? {} : { confirmed: proof.kind }) };
+  const step = { ...unconfirmed, ...(proof === null ? {} : { confirmed: proof.kind }) };
   if (lapsed.length > 0) await markUntold(query, org_id, escalation_id);
   const audit = { actor, type: "voted", data } as const;
   return takeStep(runtime, query, { ...locked, review: counted_review }, step, audit, counted);
@@ -139,23 +143,24 @@ interface ConfirmedVote {
   readonly proposed: ProposedRuling;
   /** With the demands of rules that hold the action now. */
   readonly counted_review: Review;
-  readonly person: string;
-  readonly outcome: RulingInput["outcome"];
+  readonly step: Extract<ReviewStep, { kind: "vote" }>;
   readonly proof: Proof;
-  readonly at: string;
 }
 
 /**
- * Confirms a vote as the strictest rule of the review asks. Returns what the vote's entry records; undefined: no
- * confirmation. Faults: those of `confirmVote`.
+ * Confirms a vote as the strictest rule of the review asks, after every other check. Returns what the vote's entry
+ * records; undefined: no confirmation. Faults: those of `stepFault` and `confirmVote`.
  */
 async function confirmed(
   query: Query,
   caller: Caller,
   action: LoadedReview["intent"],
-  { proposed: { ruling, hidden }, counted_review, person, outcome, proof, at }: ConfirmedVote,
+  { proposed: { ruling, hidden }, counted_review, step, proof }: ConfirmedVote,
 ): Promise<RecordedConfirmation | undefined> {
+  const stepped = stepReview(counted_review, step);
+  if (stepped.kind === "refused") throw stepFault(stepped);
   const { demands, record } = counted_review;
+  const { person, outcome, at } = step;
   const asked = strictestConfirm(demands.map(({ confirm }) => confirm));
   const about = { escalation_id: record.escalation_id, intent_id: action.intent_id, person, outcome };
   const is_shown = isChangeShown(action, ruling, hidden);
