@@ -4,6 +4,7 @@ import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addAudit } from "./commands/evidence/audit.ts";
+import { addEvidence } from "./commands/evidence/evidence.ts";
 import { addVerify } from "./commands/evidence/verify.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
@@ -55,7 +56,7 @@ export function createProgram(terminal: Terminal): Command {
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addVerify, addFigures, addDistribute],
     ...[addAgents, addMembranes, addRollouts, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
-    ...[addLog, addErasure],
+    ...[addLog, addErasure, addEvidence],
   ])
     add(program, terminal);
   return program;

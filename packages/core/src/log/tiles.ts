@@ -1,5 +1,14 @@
 /** Tiles of a tree, as in C2SP tlog-tiles: 256 hashes, each over 256^level leaves. */
-import { completeHash, hash_bytes, joinNodes, type LeafRange, nodesOf, type TreeHash, type TreeNode } from "./tree.ts";
+import {
+  completeHash,
+  hash_bytes,
+  joinNodes,
+  type LeafRange,
+  nodeHash,
+  nodesOf,
+  type TreeHash,
+  type TreeNode,
+} from "./tree.ts";
 
 export const tile_width = 256;
 
@@ -42,14 +51,13 @@ export function parseTilePath(path: string): Tile | null {
 interface Place {
   readonly tile: TilePlace;
   readonly first: number;
-  readonly count: number;
 }
 
 function placeOf({ level, index }: TreeNode): Place {
   const count = 2 ** (level % 8);
   const tile_level = Math.floor(level / 8);
   const at = index * count;
-  return { tile: { level: tile_level, index: Math.floor(at / tile_width) }, first: at % tile_width, count };
+  return { tile: { level: tile_level, index: Math.floor(at / tile_width) }, first: at % tile_width };
 }
 
 /** Returns the tiles that `hashesOf` reads, each once. */
@@ -58,14 +66,26 @@ export function tilesOf(ranges: readonly LeafRange[]): TilePlace[] {
   return [...new Map(places.map((place) => [`${place.level}/${place.index}`, place])).values()];
 }
 
-/** Returns the hash of each range. */
+/** Returns the hash of each range. Computes each subtree once, because the proofs of neighbours share most of them. */
 export function hashesOf(ranges: readonly LeafRange[], read: ReadTile): TreeHash[] {
-  return ranges.map((range) => joinNodes(nodesOf(range).map((node) => hashOf(node, read))));
+  const known = new Map<string, TreeHash>();
+  return ranges.map((range) => joinNodes(nodesOf(range).map((node) => hashOf(node, read, known))));
 }
 
-function hashOf(node: TreeNode, read: ReadTile): TreeHash {
-  const { tile, first, count } = placeOf(node);
-  return completeHash(splitHashes(read(tile)).slice(first, first + count));
+function hashOf(node: TreeNode, read: ReadTile, known: Map<string, TreeHash>): TreeHash {
+  const { level, index } = node;
+  const name = `${level}/${index}`;
+  const earlier = known.get(name);
+  if (earlier !== undefined) return earlier;
+  const part = (side: 0 | 1) => hashOf({ level: level - 1, index: 2 * index + side }, read, known);
+  const hash = level % 8 === 0 ? storedHash(node, read) : nodeHash(part(0), part(1));
+  known.set(name, hash);
+  return hash;
+}
+
+function storedHash(node: TreeNode, read: ReadTile): TreeHash {
+  const { tile, first } = placeOf(node);
+  return read(tile).subarray(first * hash_bytes, (first + 1) * hash_bytes);
 }
 
 /** Returns the hash over a full tile. */
