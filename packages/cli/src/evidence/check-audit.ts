@@ -2,9 +2,9 @@
 import { createHash, hash } from "node:crypto";
 import type { OrgAuditRecord } from "@countersign/contract";
 import { canonicalJson, rangeProofRanges, rootOfRange } from "@countersign/core";
-import { type Checking, eachLine } from "./checking.ts";
 import type { Head } from "./check-checkpoint.ts";
 import { type CheckedReceipts, checkCommonHead } from "./check-receipts.ts";
+import { type Checking, eachLine } from "./checking.ts";
 import { names, type RangeProof } from "./layout.ts";
 import { type Run, startRuns } from "./leaf-runs.ts";
 
@@ -41,7 +41,9 @@ export async function checkAudit(checking: Checking, head: Head | null, receipts
     if (!is_decision || !counts || !is_new) return;
     decisions += 1;
     if (receipts.decisions.get(record.intent_id ?? "")?.index !== record.entry)
-      problems.add(`entry ${record.entry} is a decision of the period, and the archive has no receipt of it that holds`);
+      problems.add(
+        `entry ${record.entry} is a decision of the period, and the archive has no receipt of it that holds`,
+      );
   });
   return { records, decisions, run: await checkRuns(checking, head, runs.counted(), hashes) };
 }
@@ -51,12 +53,24 @@ function leafHash(leaf: string): Buffer {
 }
 
 /** Null: the record says what its leaf says. */
-function recordProblem({ actor, at, audit_id, data, intent_id, type, leaf, salt, erased, ...record }: OrgAuditRecord): string | null {
+function recordProblem({
+  actor,
+  at,
+  audit_id,
+  data,
+  intent_id,
+  type,
+  leaf,
+  salt,
+  erased,
+  ...record
+}: OrgAuditRecord): string | null {
   if (leafHash(leaf).toString("hex") !== record.hash) return "has another hash than its leaf";
   const sealed = JSON.parse(leaf) as Readonly<Record<string, unknown>>;
   const who = actor.id ?? "system";
   if (at !== sealed["at"] || intent_id !== sealed["intent_id"]) return "has another time or intent than its leaf";
-  if (sealed["type"] === "decided") return type !== "submitted" || who === sealed["actor"] ? null : "has another actor than its leaf";
+  if (sealed["type"] === "decided")
+    return type !== "submitted" || who === sealed["actor"] ? null : "has another actor than its leaf";
   if (audit_id !== sealed["audit_id"] || type !== sealed["type"] || who !== sealed["actor"])
     return "has another id, type or actor than its leaf";
   if (erased !== undefined) return null;
@@ -80,7 +94,11 @@ async function checkRuns(
     return null;
   }
   const leafHashOf = (index: number) => hashes.get(index) as Buffer;
-  const root = rootOfRange({ ...run, leafHash: leafHashOf }, proof.size, proof.hashes.map((text) => Buffer.from(text, "base64")));
+  const root = rootOfRange(
+    { ...run, leafHash: leafHashOf },
+    proof.size,
+    proof.hashes.map((text) => Buffer.from(text, "base64")),
+  );
   if (root !== null && Buffer.from(root).toString("hex") === head.root) return run;
   problems.add(`the entries ${run.first} to ${run.last} of ${names.audit} are not those of the log`);
   return null;

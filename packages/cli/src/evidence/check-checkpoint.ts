@@ -1,8 +1,8 @@
 /** Checks the checkpoint of an archive. */
 import { parseCheckpoint, parseNote, parseVerifierKey, signatureBy, type TreeHead } from "@countersign/core";
+import type { Checking } from "./checking.ts";
 import { names } from "./layout.ts";
 import { Damaged } from "./zip-reader.ts";
-import type { Checking } from "./checking.ts";
 
 const text_bytes_max = 65_536;
 
@@ -31,7 +31,13 @@ export async function headSigned({ zip, terms, manifest, problems }: Checking): 
       return parsed !== null && parsed.name === origin && signatureBy(note, parsed) !== null;
     });
     if (key === undefined) throw new Damaged(`no key that you gave signed ${names.checkpoint}, of the log ${origin}`);
-    return { origin, size, root: Buffer.from(root).toString("hex"), text, signed_by: key.trim().split("+").slice(0, 2).join("+") };
+    return {
+      origin,
+      size,
+      root: Buffer.from(root).toString("hex"),
+      text,
+      signed_by: key.trim().split("+").slice(0, 2).join("+"),
+    };
   } catch (error) {
     if (!(error instanceof Damaged)) throw error;
     problems.add(error.message);

@@ -1,7 +1,7 @@
 /** Verifies the receipts of an archive. */
 import { verifyReceipt } from "@countersign/sdk/verify";
-import { names, receiptName } from "./layout.ts";
 import type { Checking } from "./checking.ts";
+import { names, receiptName } from "./layout.ts";
 
 /** What the leaf of a decision says, which other files must say, too. */
 export interface DecisionLeaf {
@@ -46,7 +46,8 @@ export async function checkReceipt(
   if (verdict.intent_id !== intent_id) return problems.add(`${name} is the receipt of ${verdict.intent_id}`);
   if (org_id !== manifest.org_id) return problems.add(`${name} is of the organization ${org_id}`);
   if (checkpoint !== receipts.checkpoint) return problems.add(`${name} has another checkpoint than the other receipts`);
-  if (decision === undefined || !isIn(decision.at)) return problems.add(`${name} is of a decision outside of the period`);
+  if (decision === undefined || !isIn(decision.at))
+    return problems.add(`${name} is of a decision outside of the period`);
   const leaf = decision.leaf as unknown as Omit<DecisionLeaf, "index">;
   const { decision_id, agent_id, membrane_id, mode, verdict: answer, actor, at } = leaf;
   receipts.decisions.set(intent_id, {

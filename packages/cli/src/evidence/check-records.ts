@@ -1,8 +1,8 @@
 /** Checks decisions and policies of an archive. */
 import { hash } from "node:crypto";
 import type { ExportedDecision } from "@countersign/core";
-import { type Checking, eachLine } from "./checking.ts";
 import type { CheckedReceipts, DecisionLeaf } from "./check-receipts.ts";
+import { type Checking, eachLine } from "./checking.ts";
 import { type InForce, names, policyName } from "./layout.ts";
 import { Damaged } from "./zip-reader.ts";
 
@@ -18,7 +18,8 @@ export async function checkRecords(checking: Checking, { decisions }: CheckedRec
     if (seen.has(intent_id)) problems.add(`${intent_id} is in ${names.decisions} twice`);
     seen.add(intent_id);
     if (leaf === undefined) problems.add(`${intent_id} is in ${names.decisions}, and has no receipt that holds`);
-    else if (!agrees({ intent, decision }, leaf)) problems.add(`${intent_id} in ${names.decisions} contradicts its receipt`);
+    else if (!agrees({ intent, decision }, leaf))
+      problems.add(`${intent_id} in ${names.decisions} contradicts its receipt`);
   });
   for (const intent_id of decisions.keys())
     if (!seen.has(intent_id)) problems.add(`${intent_id} has a receipt, and is missing in ${names.decisions}`);

@@ -75,6 +75,10 @@ function rowsIn({ state }: OrgAuditRecord["data"]): readonly Row[] {
   return Array.isArray(state) ? (state as Row[]) : [];
 }
 
-function settingsOf({ name, status, packs }: NonNullable<Row["row"]>): Pick<MembraneInForce, "name" | "status" | "packs"> {
+function settingsOf({
+  name,
+  status,
+  packs,
+}: NonNullable<Row["row"]>): Pick<MembraneInForce, "name" | "status" | "packs"> {
   return { name: String(name), status: String(status), packs: Array.isArray(packs) ? packs.map(String) : [] };
 }

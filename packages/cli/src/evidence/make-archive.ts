@@ -28,7 +28,9 @@ export async function makeArchive(making: Making): Promise<Made> {
   const taker = startSummary();
   const decisions = await part("decisions", () => addDecisions(making, as_of_seq, taker));
   if (decisions !== receipts.count)
-    throw new CommandFailed(`the service sent ${decisions} decisions and ${receipts.count} receipts: run the command again`);
+    throw new CommandFailed(
+      `the service sent ${decisions} decisions and ${receipts.count} receipts: run the command again`,
+    );
   const runs = await part("the audit trail", () => addAudit(making, as_of_seq, taker));
   const summary = taker.taken();
   if (summary.decisions === 0 && summary.audit_records === 0)
@@ -40,7 +42,17 @@ export async function makeArchive(making: Making): Promise<Made> {
   if (verify_page !== null) await zip.add(names.verify_page, verify_page);
   const made_at = new Date().toISOString();
   const described = {
-    ...{ org_id: caller.org_id, org_name: caller.org_name, from, to, as_of_seq, made_at, checkpoint, in_force, summary },
+    ...{
+      org_id: caller.org_id,
+      org_name: caller.org_name,
+      from,
+      to,
+      as_of_seq,
+      made_at,
+      checkpoint,
+      in_force,
+      summary,
+    },
     ...{ keys: keys.map(({ verifier_key }) => verifier_key), people, has_verify_page: verify_page !== null },
     made_by: `${caller.id ?? "a caller without a key"} (${caller.role})`,
   };
@@ -123,7 +135,12 @@ function widened({ from, to }: Period): Period {
 }
 
 /** Adds checkpoint, keys and the proof of the range. Returns the keys. */
-async function addLog({ client, zip, signal }: Making, checkpoint: string, runs: Runs, as_of_seq: number): Promise<LogKey[]> {
+async function addLog(
+  { client, zip, signal }: Making,
+  checkpoint: string,
+  runs: Runs,
+  as_of_seq: number,
+): Promise<LogKey[]> {
   const note = parseNote(checkpoint);
   const head = note === null ? null : parseCheckpoint(note.text);
   if (head === null) throw new CommandFailed("the service sent no signed checkpoint");

@@ -21,10 +21,17 @@ export interface Described {
   readonly has_verify_page: boolean;
 }
 
-const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 /** Names in records were written by agents and people. */
-const html = (text: string | number): string => visible(String(text)).replace(/[&<>"']/g, (char) => escapes[char] ?? "");
+const html = (text: string | number): string =>
+  visible(String(text)).replace(/[&<>"']/g, (char) => escapes[char] ?? "");
 
 function table(heads: readonly string[], rows: readonly (readonly (string | number)[])[], none: string): string {
   if (rows.length === 0) return `<p>${html(none)}</p>`;
@@ -71,16 +78,26 @@ function recordsPart({ summary, people }: Described): string {
   const heads = ["Time", "What", "By", "About"];
   const listOf = (title: string, list: readonly Told[]) =>
     `<h3>${title}${list.length === told_max ? `, the newest ${told_max}` : ""}</h3>${table(heads, toldRows(list), "None.")}`;
-  const verdicts = [...summary.verdicts].sort().map(([name, count]) => [...name.split(" "), count.toLocaleString("en-US")]);
+  const verdicts = [...summary.verdicts]
+    .sort()
+    .map(([name, count]) => [...name.split(" "), count.toLocaleString("en-US")]);
   const outcomes = sorted(summary.outcomes).map(([outcome, count]) => [outcome, count.toLocaleString("en-US")]);
-  const changes = sorted(summary.changes).map(([type, count]) => [type, meaningOf(type), count.toLocaleString("en-US")]);
+  const changes = sorted(summary.changes).map(([type, count]) => [
+    type,
+    meaningOf(type),
+    count.toLocaleString("en-US"),
+  ]);
   return `<h2>Decisions</h2>
 <p>${summary.decisions.toLocaleString("en-US")} decisions, and ${summary.audit_records.toLocaleString("en-US")} audit records in the period.</p>
 ${table(["Mode", "Verdict", "Decisions"], verdicts, "No decision was made in this period.")}
 <h3>What became of live actions that waited for people</h3>
 ${table(["Outcome", "Decisions"], outcomes, "None waited.")}
 <h3>Who voted in reviews</h3>
-${table(["Person or key", "Votes"], sorted(summary.voters).map(([id, votes]) => [named(id), votes]), "Nobody.")}
+${table(
+  ["Person or key", "Votes"],
+  sorted(summary.voters).map(([id, votes]) => [named(id), votes]),
+  "Nobody.",
+)}
 ${listOf("Overrides", summary.overrides)}
 ${listOf("Freezes", summary.freezes)}
 ${listOf("Erasures, retention and legal holds", summary.erasures)}

@@ -53,7 +53,8 @@ export function startSummary(): SummaryTaker {
     decision({ intent, decision }) {
       decisions += 1;
       count(verdicts, `${intent.pipeline_mode} ${decision.verdict}`);
-      if (intent.pipeline_mode === "live" && decision.verdict === "escalate") count(outcomes, decision.outcome);
+      if (intent.pipeline_mode === "live" && decision.verdict === "escalate")
+        count(outcomes, decision.outcome ?? "waits for people");
     },
     record(record) {
       audit_records += 1;

@@ -5,10 +5,10 @@ import { CommandFailed } from "../command-failed.ts";
 import { counted } from "../counted.ts";
 import { checkAudit, type Trail } from "./check-audit.ts";
 import { type Head, headSigned } from "./check-checkpoint.ts";
-import { checkPolicies, checkRecords } from "./check-records.ts";
 import { type CheckedReceipts, checkReceipt, startReceipts } from "./check-receipts.ts";
-import { archive_format, intentOf, type Manifest, names } from "./layout.ts";
+import { checkPolicies, checkRecords } from "./check-records.ts";
 import { type Checking, startProblems } from "./checking.ts";
+import { archive_format, intentOf, type Manifest, names } from "./layout.ts";
 import { within } from "./reading.ts";
 import { Damaged, openZip, type ZipReader } from "./zip-reader.ts";
 
@@ -67,7 +67,13 @@ async function manifestOf(zip: ZipReader, path: string): Promise<Manifest> {
   }
   if (manifest?.format !== archive_format) throw wrong(`${names.manifest} has another format than ${archive_format}`);
   const { from, to, org_id, files } = manifest;
-  if (typeof from !== "string" || typeof to !== "string" || typeof org_id !== "string" || typeof files !== "object" || files === null)
+  if (
+    typeof from !== "string" ||
+    typeof to !== "string" ||
+    typeof org_id !== "string" ||
+    typeof files !== "object" ||
+    files === null
+  )
     throw wrong(`${names.manifest} is incomplete`);
   return manifest as Manifest;
 }
@@ -103,7 +109,11 @@ async function checkFiles(checking: Checking, report: (done: number, text: strin
 }
 
 /** Returns the bytes of a receipt; null for other files, which may be large. */
-async function readFile({ zip, problems }: Checking, name: string, expected: string | undefined): Promise<Buffer | null> {
+async function readFile(
+  { zip, problems }: Checking,
+  name: string,
+  expected: string | undefined,
+): Promise<Buffer | null> {
   const kept: Buffer[] | null = intentOf(name) === null ? null : [];
   const sum = createHash("sha256");
   let size = 0;
@@ -162,8 +172,14 @@ function notProved(run: Trail["run"], size: number): string[] {
     run === null
       ? ["That nothing happened in the period: the archive has no entry of it."]
       : [
-          ...(run.first === 0 ? [] : [`That the period begins with entry ${run.first}: compare with the archive of the time before.`]),
-          ...(run.last === size - 1 ? [] : [`That the period ends with entry ${run.last}: the archive of the time after must go on with ${run.last + 1}.`]),
+          ...(run.first === 0
+            ? []
+            : [`That the period begins with entry ${run.first}: compare with the archive of the time before.`]),
+          ...(run.last === size - 1
+            ? []
+            : [
+                `That the period ends with entry ${run.last}: the archive of the time after must go on with ${run.last + 1}.`,
+              ]),
         ];
   return [
     "That facts were true, and that names and times are right: they are as the service recorded them.",

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, openSync, rmSync } from "node:fs";
-import { PassThrough } from "node:stream";
+import { PassThrough, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { unwritable } from "../file-fault.ts";
@@ -41,17 +41,17 @@ export function createZip(path: string): ZipWriter {
     failure ??= { error: unwritable(path, error) };
     current?.destroy(error instanceof Error ? error : new Error(String(error)));
   };
+  const measured = new Transform({
+    transform(piece: Buffer, _, done) {
+      whole.update(piece);
+      bytes += piece.length;
+      done(null, piece);
+    },
+  });
   const written = pipeline(zip.outputStream, measured, createWriteStream(path, { fd: openNew(path) }));
   written.catch(fail);
   zip.on("error", fail);
 
-  async function* measured(pieces: AsyncIterable<Buffer>) {
-    for await (const piece of pieces) {
-      whole.update(piece);
-      bytes += piece.length;
-      yield piece;
-    }
-  }
   /** Rejects with the archive's own error, not with that of the file in it. */
   async function unlessFailed(event: Promise<unknown>): Promise<void> {
     await event.catch((error: unknown) => {

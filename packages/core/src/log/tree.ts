@@ -163,7 +163,11 @@ export interface LeafRun {
 }
 
 /** Returns the root that these leaves and the hashes of `rangeProofRanges` have. Null: the proof is too long or too short. */
-export function rootOfRange({ first, last, leafHash }: LeafRun, size: number, proof: readonly TreeHash[]): TreeHash | null {
+export function rootOfRange(
+  { first, last, leafHash }: LeafRun,
+  size: number,
+  proof: readonly TreeHash[],
+): TreeHash | null {
   if (first > last || last >= size || proof.length !== rangeProofRanges(first, last, size).length) return null;
   let used = 0;
   const rootOf = (from: number, to: number): TreeHash => {

@@ -107,7 +107,9 @@ async function make(terminal: Terminal, options: Options): Promise<void> {
     const { bytes, sha256 } = await zip.finish();
     progress.end();
     const counts = `${counted(summary.decisions, "decision")} with receipts, ${counted(summary.audit_records, "audit record")}`;
-    terminal.printError(`${counts}, ${bytes.toLocaleString("en-US")} bytes written to ${output}, up to audit record ${as_of_seq}`);
+    terminal.printError(
+      `${counts}, ${bytes.toLocaleString("en-US")} bytes written to ${output}, up to audit record ${as_of_seq}`,
+    );
     terminal.printError(`sha256 ${sha256}`);
   } catch (error) {
     progress.end();

@@ -71,7 +71,12 @@ export async function asOfSeq({ db }: Pick<Runtime, "db">, org_id: string, given
   const newest = await db.tenant(org_id, (query) => readAuditSeq(query, org_id));
   if (given === undefined) return newest;
   if (given <= newest) return given;
-  throw faultAt("invalid_request", "/as_of_seq", "out_of_range", `The newest audit record is ${newest}. Send at most that.`);
+  throw faultAt(
+    "invalid_request",
+    "/as_of_seq",
+    "out_of_range",
+    `The newest audit record is ${newest}. Send at most that.`,
+  );
 }
 
 export async function* exportParts<Row extends object>(
@@ -106,7 +111,10 @@ export async function* exportParts<Row extends object>(
 const share = (value: number) => Math.min(Math.max(value, 0), 1);
 
 /** Returns what writes rows with these columns in a format. */
-export function encoderFor<Row extends object>(format: ExportFormat, columns: readonly Column<Row>[]): ExportEncoder<Row> {
+export function encoderFor<Row extends object>(
+  format: ExportFormat,
+  columns: readonly Column<Row>[],
+): ExportEncoder<Row> {
   return encoders[format](columns);
 }
 

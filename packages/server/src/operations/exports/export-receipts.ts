@@ -11,7 +11,14 @@ import {
   seqOfEntry,
 } from "../../store/log/read-receipt-entries.ts";
 import { ownFilter } from "../intents/read-intents.ts";
-import { headOver, look_every_ms, looks_max, type ReceiptHead, receiptFrom, withheldFrom } from "../log/receipt-parts.ts";
+import {
+  headOver,
+  look_every_ms,
+  looks_max,
+  type ReceiptHead,
+  receiptFrom,
+  withheldFrom,
+} from "../log/receipt-parts.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { type ExportedFile, exportParts, oldestUs, pagesUpTo } from "./export-file.ts";
@@ -78,7 +85,12 @@ async function headFor(
   }
 }
 
-async function readDrafts(query: Query, caller: Caller, filter: IntentFilter & { readonly seq: number }, before: string | null) {
+async function readDrafts(
+  query: Query,
+  caller: Caller,
+  filter: IntentFilter & { readonly seq: number },
+  before: string | null,
+) {
   const { org_id } = caller;
   const { rows, more } = await listIntents(query, org_id, filter, before, page_rows);
   const ids = rows.map(({ intent_id }) => intent_id);

@@ -7,7 +7,15 @@ import { inclusionProofs, type ReceiptRow, readReceiptRows } from "../../store/l
 import { maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { headOver, isErased, look_every_ms, looks_max, receiptFrom, type Withheld, withheldFrom } from "./receipt-parts.ts";
+import {
+  headOver,
+  isErased,
+  look_every_ms,
+  looks_max,
+  receiptFrom,
+  type Withheld,
+  withheldFrom,
+} from "./receipt-parts.ts";
 
 type Reading = Pick<Runtime, "db" | "timers"> & { readonly settings: Pick<Runtime["settings"], "log_witnesses"> };
 

@@ -27,8 +27,7 @@ const page_rows_max = 2_000;
 
 const columns = `intent_id, entry, seq, type, ledger_leaf(l) as leaf, intent::text, facts::text, data::text,
   encode(intent_salt, 'hex') as intent_salt, encode(facts_salt, 'hex') as facts_salt, encode(data_salt, 'hex') as data_salt`;
-const bytes =
-  "coalesce(octet_length(intent), 0) + coalesce(octet_length(facts), 0) + coalesce(octet_length(data), 0)";
+const bytes = "coalesce(octet_length(intent), 0) + coalesce(octet_length(facts), 0) + coalesce(octet_length(data), 0)";
 const is_happening = "<> 'decided' and type not in ('delivered', 'delivery_failed', 'delivery_retried')";
 
 /**
