@@ -13,6 +13,7 @@ import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
 import { addApprovals, addGrants } from "./commands/operate/approvals.ts";
+import { addChannels } from "./commands/operate/channels.ts";
 import { addCounters } from "./commands/operate/counters.ts";
 import { addErasure } from "./commands/operate/erasure.ts";
 import { addFreeze } from "./commands/operate/freeze.ts";
@@ -56,7 +57,7 @@ export function createProgram(terminal: Terminal): Command {
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addVerify, addFigures, addDistribute],
     ...[addAgents, addMembranes, addRollouts, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
-    ...[addLog, addErasure, addEvidence],
+    ...[addLog, addErasure, addEvidence, addChannels],
   ])
     add(program, terminal);
   return program;
