@@ -3,7 +3,7 @@ import { verifyReceipt } from "@countersign/sdk/verify";
 import type { Checking } from "./checking.ts";
 import { names, receiptName } from "./layout.ts";
 
-/** What the leaf of a decision says, which other files must say, too. */
+/** Members of the leaf of a decision. Other files of the archive must agree with them. */
 export interface DecisionLeaf {
   readonly index: number;
   readonly decision_id: string;

@@ -1,4 +1,4 @@
-/** What the checks of an archive share. */
+/** Parts that the checks of an archive share. */
 import type { VerifyReceiptOptions } from "@countersign/sdk/verify";
 import type { Manifest } from "./layout.ts";
 import { startLines } from "./lines.ts";

@@ -1,6 +1,4 @@
 /** The files of an evidence archive. */
-import type { LogKey } from "@countersign/contract";
-
 export const archive_format = "countersign.evidence.v1";
 
 export const names = {
@@ -17,9 +15,7 @@ export const names = {
   verify_page: "verify.html",
 } as const;
 
-export const receipts_folder = "receipts/";
-
-export const receiptName = (intent_id: string): string => `${receipts_folder}${intent_id}.json`;
+export const receiptName = (intent_id: string): string => `receipts/${intent_id}.json`;
 
 /** Returns the intent of a receipt's file; null: the name is another one. */
 export function intentOf(name: string): string | null {
@@ -85,12 +81,6 @@ export interface InForce {
   readonly membranes: readonly MembraneInForce[];
   /** The packs that these membranes used, as the service that made the archive has them. */
   readonly packs: readonly unknown[];
-}
-
-export interface KeyHistory {
-  readonly keys: readonly LogKey[];
-  /** The audit records of rotations. */
-  readonly rotations: readonly unknown[];
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What the parts of an archive share when they are read. */
+/** Parts that the readers of an archive's parts share. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Client } from "@countersign/sdk";

@@ -18,7 +18,7 @@ export interface ZipWriter {
   drop(): void;
 }
 
-export interface ZippedFile {
+interface ZippedFile {
   /** Resolves when the archive can take the next piece. */
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves when the archive has the whole file. */
@@ -33,22 +33,13 @@ export function createZip(path: string): ZipWriter {
   const zip = new ZipFile();
   const mtime = new Date();
   const sums = new Map<string, string>();
-  const whole = createHash("sha256");
-  let bytes = 0;
+  const { written, total } = writtenTo(path, zip.outputStream);
   let failure: { readonly error: unknown } | null = null;
   let current: PassThrough | null = null;
   const fail = (error: unknown) => {
     failure ??= { error: unwritable(path, error) };
     current?.destroy(error instanceof Error ? error : new Error(String(error)));
   };
-  const measured = new Transform({
-    transform(piece: Buffer, _, done) {
-      whole.update(piece);
-      bytes += piece.length;
-      done(null, piece);
-    },
-  });
-  const written = pipeline(zip.outputStream, measured, createWriteStream(path, { fd: openNew(path) }));
   written.catch(fail);
   zip.on("error", fail);
 
@@ -93,13 +84,28 @@ export function createZip(path: string): ZipWriter {
     async finish() {
       zip.end();
       await unlessFailed(written);
-      return { bytes, sha256: whole.digest("hex") };
+      return total();
     },
     drop() {
       (zip.outputStream as PassThrough).destroy();
       rmSync(path, { force: true });
     },
   };
+}
+
+/** Writes a stream to a new file. `total` is known after `written`. */
+function writtenTo(path: string, zipped: NodeJS.ReadableStream) {
+  const sum = createHash("sha256");
+  let bytes = 0;
+  const measured = new Transform({
+    transform(piece: Buffer, _, done) {
+      sum.update(piece);
+      bytes += piece.length;
+      done(null, piece);
+    },
+  });
+  const written = pipeline(zipped, measured, createWriteStream(path, { fd: openNew(path) }));
+  return { written, total: () => ({ bytes, sha256: sum.digest("hex") }) };
 }
 
 function openNew(path: string): number {
