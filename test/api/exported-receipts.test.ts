@@ -41,6 +41,8 @@ async function receiptsOf(query = "", key = of.operator): Promise<string[]> {
 beforeAll(async () => {
   of = await reviewedOrganization(database.db, url);
   await sideBySide(Array.from({ length: before }), () => submitted());
+  // Waits for the first checkpoint, with which the log has a key.
+  expect(await receiptsOf()).toHaveLength(before);
   const listed = (await call(url, "GET", "/v1/audit/log/key", { key: of.operator })).json.keys;
   keys = listed.map(({ verifier_key }: { verifier_key: string }) => verifier_key);
 });

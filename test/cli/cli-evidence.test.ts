@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hashesOf, rangeProofRanges } from "@countersign/core";
 import { verifyReceipt } from "@countersign/sdk/verify";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openZip } from "../../packages/cli/src/evidence/zip-reader.ts";
@@ -95,8 +96,6 @@ beforeAll(async () => {
   });
   const erased = await submitted(heldBody);
   await call(url, "DELETE", `/v1/intents/${erased}/content`, { key: of.admin });
-  const keys = (await call(url, "GET", "/v1/audit/log/key", { key: of.operator })).json.keys;
-  key = keys[0].verifier_key;
   archive = join(folder, "november.zip");
   const { code, stderr } = await evidence(["--from", from, "--output", archive]);
   expect(code, stderr).toBe(0);
@@ -105,6 +104,7 @@ beforeAll(async () => {
   );
   expect(stderr).toContain(createHash("sha256").update(readFileSync(archive)).digest("hex"));
   files = await unzipped(archive);
+  key = (await call(url, "GET", "/v1/audit/log/key", { key: of.operator })).json.keys[0].verifier_key;
 });
 
 test("the archive has a receipt of each decision, and the SDK verifies all of them under one checkpoint", async () => {
@@ -175,6 +175,32 @@ test("verify says yes with what is proved, and that no entry between the first a
   expect(JSON.parse(as_json.stdout)).toMatchObject({ ok: true, receipts: 5, receipts_held: 5, problem_count: 0 });
 });
 
+test("without an entry before the period, its begin is not proved, and the archive says so", async () => {
+  const { intent } = JSON.parse(linesOf("records/decisions.jsonl")[1] ?? "");
+  const path = join(folder, "later.zip");
+  expect((await evidence(["--from", intent.submitted_at, "--output", path])).code).toBe(0);
+  const whole = await verified(path);
+  expect([whole.code, whole.stdout]).toEqual([0, expect.not.stringContaining("That the period begins with entry")]);
+  const later = await unzipped(path);
+  const records = (later.get("records/audit.jsonl") as Buffer).toString().split("\n").slice(0, -1);
+  const in_period = records.filter((line) => JSON.parse(line).at >= intent.submitted_at);
+  expect(in_period.length).toBeLessThan(records.length);
+  const first = JSON.parse(in_period.at(-1) ?? "").entry;
+  const entries = new Map(records.map((line) => [JSON.parse(line).entry as number, JSON.parse(line).hash as string]));
+  const { size, last } = JSON.parse((later.get("log/range.json") as Buffer).toString());
+  const hashes = hashesOf(rangeProofRanges(first, last, size), ({ level }) =>
+    level === 0
+      ? Buffer.concat(Array.from({ length: size }, (_, n) => Buffer.from(entries.get(n) ?? "", "hex")))
+      : Buffer.alloc(0),
+  );
+  const range = { first, last, size, hashes: hashes.map((hash) => Buffer.from(hash).toString("base64")) };
+  files = later;
+  const cut = forged({ "records/audit.jsonl": `${in_period.join("\n")}\n`, "log/range.json": JSON.stringify(range) });
+  const { code, stdout } = await verified(await zipped("cut-begin.zip", cut));
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`That the period begins with entry ${first}: compare`)]);
+  files = await unzipped(archive);
+});
+
 test("one changed byte in any file is found, and so is a missing and an added file", async () => {
   for (const [name, bytes] of files) {
     const other = Buffer.from(bytes);
@@ -232,6 +258,22 @@ test("a forger who also writes the manifest again is found", async () => {
     [
       forged({ "records/audit.jsonl": text([newest.replace(/"type":"\w+"/, '"type":"observed"'), ...records]) }),
       "than its leaf",
+    ],
+    [
+      forged({
+        "records/audit.jsonl": text([newest, ...records].filter((line) => JSON.parse(line).seq !== decided.seq)),
+      }),
+      "records between them are missing",
+    ],
+    [
+      forged({ "records/audit.jsonl": text([newest, ...records]).replace(/"verdict":"\w+"/, '"verdict":"approve"') }),
+      "has another verdict than its leaf",
+    ],
+    [
+      forged({
+        "records/decisions.jsonl": text(linesOf("records/decisions.jsonl")).replace('"replicas":2', '"replicas":3'),
+      }),
+      "contradicts its receipt",
     ],
     [forged({ "records/audit.jsonl": "{}\n" }), "line 1 of records/audit.jsonl is not such a record"],
     [

@@ -26,13 +26,13 @@ export async function checkAudit(checking: Checking, head: Head | null, receipts
   checkCommonHead(checking, receipts, head?.text);
   const hashes: LeafHashes = new Map();
   const runs = startRuns();
-  let [records, decisions, seq] = [0, 0, Number.POSITIVE_INFINITY];
+  let [records, decisions] = [0, 0];
+  let later: OrgAuditRecord | null = null;
   await eachLine<OrgAuditRecord>(checking, names.audit, (record) => {
     records += 1;
-    const problem = recordProblem(record);
-    if (problem !== null || record.seq >= seq)
-      return problems.add(`record ${record.seq} of ${names.audit} ${problem ?? "is not in order"}`);
-    seq = record.seq;
+    const problem = recordProblem(record) ?? orderProblem(record, later);
+    later = record;
+    if (problem !== null) return problems.add(`record ${record.seq} of ${names.audit} ${problem}`);
     const counts = isIn(record.at);
     runs.add(record.entry, counts);
     const is_new = !hashes.has(record.entry);
@@ -52,26 +52,45 @@ function leafHash(leaf: string): Buffer {
   return createHash("sha256").update("\0").update(leaf).digest();
 }
 
+/** Records come newest first. Between neighbours of the log no record may be missing. */
+function orderProblem({ seq, entry }: OrgAuditRecord, later: OrgAuditRecord | null): string | null {
+  if (later === null) return null;
+  if (seq >= later.seq) return "is not in order";
+  const are_neighbours = entry >= later.entry - 1;
+  return are_neighbours && seq !== later.seq - 1
+    ? `is followed by ${later.seq}: records between them are missing`
+    : null;
+}
+
+/** Members of the leaf of a decision, by the names in the data of its records. */
+const ofDecision = {
+  agent_id: "agent_id",
+  membrane_id: "membrane_id",
+  pipeline_mode: "mode",
+  decision_id: "decision_id",
+  verdict: "verdict",
+  escalation_id: "escalation_id",
+  override_id: "override_id",
+} as const;
+
+function decisionProblem(
+  { type, actor, data }: OrgAuditRecord,
+  leaf: Readonly<Record<string, unknown>>,
+): string | null {
+  if (type === "submitted" && (actor.id ?? "system") !== leaf["actor"]) return "has another actor than its leaf";
+  const told = data as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(ofDecision).find(([name, of]) => told[name] !== undefined && told[name] !== leaf[of]);
+  return wrong === undefined ? null : `has another ${wrong[0]} than its leaf`;
+}
+
 /** Null: the record says what its leaf says. */
-function recordProblem({
-  actor,
-  at,
-  audit_id,
-  data,
-  intent_id,
-  type,
-  leaf,
-  salt,
-  erased,
-  ...record
-}: OrgAuditRecord): string | null {
+function recordProblem(record: OrgAuditRecord): string | null {
+  const { actor, at, audit_id, data, intent_id, type, leaf, salt, erased } = record;
   if (leafHash(leaf).toString("hex") !== record.hash) return "has another hash than its leaf";
   const sealed = JSON.parse(leaf) as Readonly<Record<string, unknown>>;
-  const who = actor.id ?? "system";
   if (at !== sealed["at"] || intent_id !== sealed["intent_id"]) return "has another time or intent than its leaf";
-  if (sealed["type"] === "decided")
-    return type !== "submitted" || who === sealed["actor"] ? null : "has another actor than its leaf";
-  if (audit_id !== sealed["audit_id"] || type !== sealed["type"] || who !== sealed["actor"])
+  if (sealed["type"] === "decided") return decisionProblem(record, sealed);
+  if (audit_id !== sealed["audit_id"] || type !== sealed["type"] || (actor.id ?? "system") !== sealed["actor"])
     return "has another id, type or actor than its leaf";
   if (erased !== undefined) return null;
   return hash("sha256", `${salt}${canonicalJson(data)}`) === sealed["data"] ? null : "has other data than its leaf";

@@ -1,4 +1,6 @@
 /** Verifies the receipts of an archive. */
+import { hash } from "node:crypto";
+import { canonicalJson } from "@countersign/core";
 import { verifyReceipt } from "@countersign/sdk/verify";
 import type { Checking } from "./checking.ts";
 import { names, receiptName } from "./layout.ts";
@@ -13,6 +15,8 @@ export interface DecisionLeaf {
   readonly verdict: string;
   readonly actor: string;
   readonly at: string;
+  /** SHA-256 of what the agent submitted. Null: the receipt withholds it, or it was erased. */
+  readonly submitted: string | null;
 }
 
 export interface CheckedReceipts {
@@ -48,12 +52,22 @@ export async function checkReceipt(
   if (checkpoint !== receipts.checkpoint) return problems.add(`${name} has another checkpoint than the other receipts`);
   if (decision === undefined || !isIn(decision.at))
     return problems.add(`${name} is of a decision outside of the period`);
-  const leaf = decision.leaf as unknown as Omit<DecisionLeaf, "index">;
+  const leaf = decision.leaf as unknown as DecisionLeaf;
   const { decision_id, agent_id, membrane_id, mode, verdict: answer, actor, at } = leaf;
+  const submitted = submittedHash(decision.documents["intent"]?.["submitted"]);
   receipts.decisions.set(intent_id, {
-    ...{ index: decision.index, decision_id, agent_id, membrane_id, mode, verdict: answer, actor, at },
+    ...{ index: decision.index, decision_id, agent_id, membrane_id, mode, verdict: answer, actor, at, submitted },
   });
   receipts.held += 1;
+}
+
+/** Returns the hash of the members that both a receipt and an exported decision have. Null: there is no such object. */
+export function submittedHash(intent: unknown): string | null {
+  if (typeof intent !== "object" || intent === null) return null;
+  const { agent, action, payload, estimated_impact, data_classes } = intent as Readonly<Record<string, unknown>>;
+  // Without members that are undefined.
+  const members = JSON.parse(JSON.stringify({ agent, action, payload, estimated_impact, data_classes }));
+  return hash("sha256", canonicalJson(members));
 }
 
 /** The checkpoint of the receipts must be that of the archive. */

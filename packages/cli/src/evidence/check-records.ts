@@ -1,7 +1,7 @@
 /** Checks decisions and policies of an archive. */
 import { hash } from "node:crypto";
 import type { ExportedDecision } from "@countersign/core";
-import type { CheckedReceipts, DecisionLeaf } from "./check-receipts.ts";
+import { type CheckedReceipts, type DecisionLeaf, submittedHash } from "./check-receipts.ts";
 import { type Checking, eachLine } from "./checking.ts";
 import { type InForce, names, policyName } from "./layout.ts";
 import { Damaged } from "./zip-reader.ts";
@@ -36,7 +36,8 @@ function agrees({ intent, decision }: ExportedDecision, leaf: DecisionLeaf): boo
     intent.membrane_id === leaf.membrane_id &&
     intent.pipeline_mode === leaf.mode &&
     (intent.submitted_by.id ?? "system") === leaf.actor &&
-    intent.submitted_at === leaf.at
+    intent.submitted_at === leaf.at &&
+    (leaf.submitted === null || submittedHash(intent) === leaf.submitted)
   );
 }
 

@@ -167,15 +167,17 @@ It checks that
   - no file was changed, removed or added since the archive was made;
   - each receipt holds, and all lead to the same signed checkpoint;
   - the records of the audit trail are entries of the log, and none of the period is missing between them;
-  - each decision in the log of the period has a receipt and a line in ${names.decisions}, which agree;
+  - each decision in the log of the period has a receipt and a line in ${names.decisions}, which agree in ids, agent,
+    verdict, time, and what the agent submitted;
   - each policy has the hash that ${names.in_force} says.
 
 WHAT IS NOT PROVED
 
   - That facts were true, and that names and times are right: they are as the service recorded them.
   - That the log shows everybody the same entries. Compare its checkpoint with one that you noted at another time.
-  - That the period begins with the first and ends with the last entry of the archive. The archive of the next period must
-    go on with the next entry.
+  - That the period begins with the first and ends with the last entry of the archive, if no entry before or after the
+    period is in it. Compare with the archives of the periods beside it.
+  - Reasons, risks and outcomes in ${names.decisions}, and names of rules in ${names.audit}. The receipts have them.
   - What erased or withheld documents said. They are null in receipts.
   - That an action had the reported outcome: the agent reported it.
   - That ${names.in_force} is complete before the period. Activations within the period are in the audit trail.

@@ -159,7 +159,15 @@ function verdictOf(
     `Each policy document has the hash that ${names.in_force} says: ${policies}.`,
   ];
   return {
-    ...{ ok, org_id, from, to, receipts: receipts.count, receipts_held: receipts.held, entries: run },
+    ...{
+      ok,
+      org_id,
+      from,
+      to,
+      receipts: receipts.count,
+      receipts_held: receipts.held,
+      entries: run === null ? null : { first: run.first, last: run.last },
+    },
     checkpoint: head === null ? null : { origin: head.origin, size: head.size, root: head.root },
     proved: ok ? proved : [],
     not_proved: ok ? notProved(run, head?.size ?? 0) : [],
@@ -172,20 +180,19 @@ function notProved(run: Trail["run"], size: number): string[] {
     run === null
       ? ["That nothing happened in the period: the archive has no entry of it."]
       : [
-          ...(run.first === 0
-            ? []
-            : [`That the period begins with entry ${run.first}: compare with the archive of the time before.`]),
-          ...(run.last === size - 1
-            ? []
-            : [
-                `That the period ends with entry ${run.last}: the archive of the time after must go on with ${run.last + 1}.`,
-              ]),
+          ...(run.first_counts && run.first > 0
+            ? [`That the period begins with entry ${run.first}: compare with the archive of the time before.`]
+            : []),
+          ...(run.last_counts && run.last < size - 1
+            ? [`That the period ends with entry ${run.last}: compare with the archive of the time after.`]
+            : []),
         ];
   return [
     "That facts were true, and that names and times are right: they are as the service recorded them.",
     "That the log shows everybody the same entries: compare the checkpoint with one that you noted at another time.",
     ...edges,
     "What erased or withheld documents said, and that an action had the outcome that its agent reported.",
+    `Reasons, risks and outcomes in ${names.decisions}, and names of rules in ${names.audit}: the receipts have them.`,
     `The words of ${names.summary} and ${names.readme}, and that ${names.in_force} is complete before the period.`,
   ];
 }
