@@ -1,14 +1,5 @@
 /** Tiles of a tree, as in C2SP tlog-tiles: 256 hashes, each over 256^level leaves. */
-import {
-  completeHash,
-  hash_bytes,
-  joinNodes,
-  type LeafRange,
-  nodeHash,
-  nodesOf,
-  type TreeHash,
-  type TreeNode,
-} from "./tree.ts";
+import { completeHash, hash_bytes, joinNodes, type LeafRange, nodesOf, type TreeHash, type TreeNode } from "./tree.ts";
 
 export const tile_width = 256;
 
@@ -51,13 +42,14 @@ export function parseTilePath(path: string): Tile | null {
 interface Place {
   readonly tile: TilePlace;
   readonly first: number;
+  readonly count: number;
 }
 
 function placeOf({ level, index }: TreeNode): Place {
   const count = 2 ** (level % 8);
   const tile_level = Math.floor(level / 8);
   const at = index * count;
-  return { tile: { level: tile_level, index: Math.floor(at / tile_width) }, first: at % tile_width };
+  return { tile: { level: tile_level, index: Math.floor(at / tile_width) }, first: at % tile_width, count };
 }
 
 /** Returns the tiles that `hashesOf` reads, each once. */
@@ -66,31 +58,25 @@ export function tilesOf(ranges: readonly LeafRange[]): TilePlace[] {
   return [...new Map(places.map((place) => [`${place.level}/${place.index}`, place])).values()];
 }
 
-/** Returns the hash of each range. Computes each subtree once, because the proofs of neighbours share most of them. */
+/** Returns the hash of each range. Equal ranges are hashed once, because paths of neighbours share most of theirs. */
 export function hashesOf(ranges: readonly LeafRange[], read: ReadTile): TreeHash[] {
-  const known = new Map<string, TreeHash>();
-  return ranges.map((range) => joinNodes(nodesOf(range).map((node) => hashOf(node, read, known))));
+  const found = new Map<string, TreeHash>();
+  return ranges.map((range) => {
+    const key = `${range.from}-${range.to}`;
+    const hash = found.get(key) ?? joinNodes(nodesOf(range).map((node) => hashOf(node, read)));
+    found.set(key, hash);
+    return hash;
+  });
 }
 
-function hashOf(node: TreeNode, read: ReadTile, known: Map<string, TreeHash>): TreeHash {
-  const { level, index } = node;
-  const name = `${level}/${index}`;
-  const earlier = known.get(name);
-  if (earlier !== undefined) return earlier;
-  const part = (side: 0 | 1) => hashOf({ level: level - 1, index: 2 * index + side }, read, known);
-  const hash = level % 8 === 0 ? storedHash(node, read) : nodeHash(part(0), part(1));
-  known.set(name, hash);
-  return hash;
-}
-
-function storedHash(node: TreeNode, read: ReadTile): TreeHash {
-  const { tile, first } = placeOf(node);
-  return read(tile).subarray(first * hash_bytes, (first + 1) * hash_bytes);
+function hashOf(node: TreeNode, read: ReadTile): TreeHash {
+  const { tile, first, count } = placeOf(node);
+  return completeHash(read(tile).subarray(first * hash_bytes, (first + count) * hash_bytes));
 }
 
 /** Returns the hash over a full tile. */
 export function tileHash(hashes: Uint8Array): TreeHash {
-  return completeHash(splitHashes(hashes));
+  return completeHash(hashes);
 }
 
 export function splitHashes(hashes: Uint8Array): TreeHash[] {

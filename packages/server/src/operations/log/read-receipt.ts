@@ -2,7 +2,7 @@
 import type { Receipt } from "@countersign/contract";
 import { canonicalJson, Fault, type VerifierKey } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { readIntent } from "../../store/intents/intents.ts";
+import { readAction } from "../../store/intents/intents.ts";
 import { inclusionProofs, type ReceiptRow, readReceiptRows } from "../../store/log/read-receipt-entries.ts";
 import { maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
@@ -69,7 +69,7 @@ async function receiptNow(
 /** Faults: not_found. */
 async function withheldNow(query: Query, caller: Caller, decision: ReceiptRow): Promise<Withheld> {
   if (isErased(decision)) return new Set();
-  const row = await readIntent(query, caller.org_id, decision.intent_id);
+  const row = await readAction(query, caller.org_id, decision.intent_id);
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   return withheldFrom(caller, row, decision);
 }

@@ -83,7 +83,7 @@ export function isErased({ intent, facts, data }: ReceiptRow): boolean {
  * Returns the documents of the decision with values that a rule hides from people. A receipt leaves the service, so it
  * has none of them even for the key that submitted them.
  */
-export function withheldFrom(caller: Caller, row: DecidedIntent, decision: ReceiptRow): Withheld {
+export function withheldFrom(caller: Caller, row: Omit<DecidedIntent, "execution">, decision: ReceiptRow): Withheld {
   if (isErased(decision)) return new Set();
   const masking = maskingOfAction(row);
   const record = intentRecord(row);
@@ -113,6 +113,7 @@ export async function headOver(
 ): Promise<ReceiptHead | null> {
   const newest = await readCheckpoint(query, org_id);
   if (newest === null || newest.size <= entry) return null;
+  if (witnesses.length === 0) return signaturesOf(query, org_id, newest, witnesses);
   const cosigned = (await readWitnesses(query, org_id)).filter(({ size, line }) => size > entry && line !== null);
   const [best] = [...cosigned].sort((a, b) => b.size - a.size);
   if (best === undefined || best.note === null) return signaturesOf(query, org_id, newest, witnesses);

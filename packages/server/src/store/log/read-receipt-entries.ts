@@ -111,11 +111,7 @@ export async function inclusionProofs(
   const paths = indexes.map((index) => inclusionRanges(index, size));
   const ranges = paths.flat();
   const hashes = hashesOf(ranges, await readTiles(query, org_id, tilesOf(ranges)));
-  let used = 0;
-  return paths.map(({ length }) => {
-    used += length;
-    return hashes.slice(used - length, used);
-  });
+  return paths.map((path) => hashes.splice(0, path.length));
 }
 
 /** Returns the last entry before a time (by about ten minutes more, because entries are not exactly in the order of times). Null: none. */
