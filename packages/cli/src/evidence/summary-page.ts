@@ -37,12 +37,13 @@ function table(heads: readonly string[], rows: readonly (readonly (string | numb
   if (rows.length === 0) return `<p>${html(none)}</p>`;
   const cells = (tag: string, row: readonly (string | number)[]) =>
     `<tr>${row.map((cell) => `<${tag}>${html(cell)}</${tag}>`).join("")}</tr>`;
-  return `<table><thead>${cells("th", heads)}</thead><tbody>${rows.map((row) => cells("td", row)).join("\n")}</tbody></table>`;
+  const lines = rows.map((row) => cells("td", row)).join("\n");
+  return `<div><table><thead>${cells("th", heads)}</thead><tbody>${lines}</tbody></table></div>`;
 }
 
-const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
-table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{border:1px solid #c8c8c8;padding:.25rem .6rem;text-align:left;vertical-align:top;
-overflow-wrap:anywhere}th{background:#f2f2f2}h2{margin-top:2rem}pre,code{font:13px/1.4 ui-monospace,monospace}pre{overflow-x:auto}`;
+const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
+div{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{border:1px solid #c8c8c8;padding:.25rem .6rem;text-align:left;
+vertical-align:top}th{background:#f2f2f2}h2{margin-top:2rem}pre{font:13px/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}`;
 
 /** Returns the page. It has no script, and loads nothing. */
 export function summaryPage(described: Described): string {
