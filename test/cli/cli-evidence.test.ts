@@ -313,6 +313,28 @@ test("verify needs a key of the log, and says with 2 that it cannot check", asyn
   }
 });
 
+test("without --output, the name of the archive has the period, and --known compares the log", async () => {
+  const begin = "2026-11-01";
+  const cwd = mkdtempSync(join(folder, "cwd-"));
+  const env = { COUNTERSIGN_API_KEY: of.operator };
+  const { code, stderr } = await runCli(["evidence", "--from", begin, "--to", "2126-12-01", "--url", url], env, cwd);
+  expect(code, stderr).toBe(0);
+  expect(readdirSync(cwd)).toEqual(["evidence-2026-11-01-2126-12-01.zip"]);
+  const path = join(cwd, "evidence-2026-11-01-2126-12-01.zip");
+  const size = Number((await unzipped(path)).get("log/checkpoint.txt")?.toString().split("\n")[1]);
+  const known = Number(textOf("log/checkpoint.txt").split("\n")[1]);
+  const consistency = await call(url, "GET", `/v1/audit/log/consistency?from=${known}&to=${size}`, {
+    key: of.operator,
+  });
+  const [checkpoint, proof] = [join(cwd, "known.txt"), join(cwd, "proof.txt")];
+  writeFileSync(checkpoint, textOf("log/checkpoint.txt"));
+  writeFileSync(proof, consistency.json.consistency.proof.join("\n"));
+  expect((await verified(path, "--known", checkpoint, "--proof", proof)).code).toBe(0);
+  writeFileSync(proof, Buffer.alloc(32).toString("base64"));
+  const other = await verified(path, "--known", checkpoint, "--proof", proof);
+  expect([other.code, other.stdout]).toEqual([1, expect.stringContaining("the log of the known checkpoint differ")]);
+});
+
 test("a role that may not read evidence, and impossible periods, are refused before a file is made", async () => {
   const output = join(folder, "refused.zip");
   const day_ms = 86_400_000;
