@@ -138,6 +138,31 @@ describe("a passkey", () => {
     });
   });
 
+  test("is proved by the receipts of a period, too, each with the registrations of its own votes", async () => {
+    const org = await organization({ confirm: "passkey" });
+    const [ann, ben] = [await withPasskey(org), await withPasskey(org)];
+    const one = await held(org);
+    await vote(one.path, ann, { confirmation: await signed(one.path, ann) });
+    const two = await held(org, { amount: 6 });
+    await vote(two.path, ben, { confirmation: await signed(two.path, ben) });
+    const unsigned = await held(org, { amount: 7 });
+    for (const { intent_id } of [one, two]) await receiptOf(org, intent_id);
+    const exported = await fetch(`${urlOf()}/v1/exports/receipts`, { headers: { "X-API-Key": org.admin } });
+    const text = await exported.text();
+    const receipts = text.trim().split("\n");
+    const people = new Map<string, string[]>();
+    for (const receipt of receipts) {
+      const { intent_id, keys } = JSON.parse(receipt) as { intent_id: string; keys: string[] };
+      const verdict = await verifyReceipt(receipt, { keys });
+      if (!verdict.ok) throw new Error(verdict.reason);
+      const signers = verdict.proved.flatMap((line) => /^The passkey that (\S+) registered/.exec(line)?.[1] ?? []);
+      people.set(intent_id, signers);
+    }
+    expect(people.get(one.intent_id)).toEqual([ann.user_id]);
+    expect(people.get(two.intent_id)).toEqual([ben.user_id]);
+    expect(people.get(unsigned.intent_id)).toEqual([]);
+  });
+
   test("signs a block, too", async () => {
     const org = await organization({ confirm: "passkey" });
     const ann = await withPasskey(org);
