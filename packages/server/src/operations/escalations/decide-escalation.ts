@@ -119,8 +119,7 @@ async function castVote(
   const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);
   const unconfirmed = { ...vote, ...marks, ...places, ...by_now };
-  const to_confirm = { proposed, counted_review, step: unconfirmed, proof };
-  const confirmation = await confirmed(query, caller, action, to_confirm);
+  const confirmation = await confirmed(query, caller, action, { proposed, counted_review, step: unconfirmed, proof });
 
   const { fast } = marks;
   const own = {
