@@ -67,7 +67,7 @@ function Rows({ rows }: { readonly rows: readonly ListedAgent[] }) {
   return (
     <ListTable
       heads={[
-        ...["Agent", "State", "Owner", "Works for", "Last seen", "Last 7 days", "Decisions", "Held", "Open reviews"],
+        ...["Agent", "State", "Owner", "Works for", "Last seen", "Last 7 days", "Decisions", "Held or blocked", "Waiting now"],
         ...["Budget left", "Tools without a rule"],
       ]}
       numbers={5}

@@ -117,7 +117,6 @@ export function Risk({ decision }: { readonly decision: Decision }) {
             <thead>
               <tr>
                 <th scope="col">Source</th>
-                <th scope="col">Assurance</th>
                 <th scope="col">Group (only its largest counts)</th>
                 <th scope="col" className="num">
                   Risk
