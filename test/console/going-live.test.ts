@@ -186,7 +186,7 @@ inBrowser("going live", () => {
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/");
-    await page.getByText("all counted").waitFor();
+    await page.getByText("live, shadow and test").waitFor();
     const behind = { complete: false, decisions: 0, buckets: [], as_of: { seq: 4, at: "2026-01-02T03:04:05.000006Z" } };
     await page.route("**/v1/overview?*", async (route) => {
       const response = await route.fetch();

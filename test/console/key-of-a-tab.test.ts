@@ -42,7 +42,9 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a replacement wins over a refusal of the old key that arrives first", { timeout: test_timeout_ms }, async () => {
+  test("a replacement wins over a refusal of the old key that arrives first", {
+    timeout: test_timeout_ms,
+  }, async () => {
     const seeded = await seedOrganization(console_.url);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.route("**/rotate", async (route) => {

@@ -1,6 +1,6 @@
 import type { AgentDetails, Verdict } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useLocation } from "@tanstack/react-router";
+import { useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { FreezeButton } from "../freezes/freeze-button.tsx";
@@ -28,7 +28,7 @@ export function AgentPage() {
       <PageHead title={id} about="One agent, with the last 31 days of its work.">
         {may && query.data !== undefined && (
           <button type="button" className="button small" onClick={() => setChanging(true)}>
-            Change the entry
+            Change the details
           </button>
         )}
         <FreezeButton target={{ kind: "agent", id }} />
@@ -59,10 +59,15 @@ function Entry({ agent }: { readonly agent: AgentDetails }) {
       </div>
       {agent.freezes.map(({ kind, name, mode, reason, frozen_by, frozen_at }) => (
         <p key={`${kind} ${name}`}>
-          <Badge text={mode} tone={mode} />
-          {kind === "organization" ? " The organization was frozen by " : " The agent "}
-          {kind !== "organization" && <Data text={name} />}
-          {kind !== "organization" && " was frozen by "}
+          {kind === "organization" ? (
+            "The organization"
+          ) : (
+            <>
+              {"The agent "}
+              <Data text={name} />
+            </>
+          )}
+          {mode === "block" ? " is frozen: nothing passes. By " : " is frozen: every action waits for an admin. By "}
           <Who id={frozen_by} /> <Time at={frozen_at} />
           {": "}
           <Data text={reason} chars_max={300} />
@@ -70,9 +75,9 @@ function Entry({ agent }: { readonly agent: AgentDetails }) {
       ))}
       <dl className="pairs">
         <dt>Owner</dt>
-        <dd>{agent.owner === null ? "nobody is named" : <Data text={agent.owner} />}</dd>
+        <dd>{agent.owner === null ? "not given" : <Data text={agent.owner} />}</dd>
         <dt>Purpose</dt>
-        <dd>{agent.purpose === null ? "none is written" : <Data text={agent.purpose} lines />}</dd>
+        <dd>{agent.purpose === null ? "not given" : <Data text={agent.purpose} lines />}</dd>
         <dt>Works for</dt>
         <dd>
           <AgentIds ids={agent.ancestors} none="no other agent" />

@@ -108,7 +108,7 @@ function OverrideTable({
 }) {
   const may = useMay("operator");
   return (
-    <ListTable heads={["Agent", "State", "Reason", "Rules lifted", "By", "Ends"]} actions>
+    <ListTable heads={["Agent", "State", "Reason", "Rules overridden", "By", "Ends"]} actions>
       {rows.map((row) => (
         <tr key={row.override_id}>
           <td>

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useSubmits } from "../../api/session.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../../parts/charts.tsx";
 import { MissingFacts } from "../../parts/missing-facts.tsx";
-import { Badge } from "../../parts/records/badge.tsx";
+import { EffectBadge } from "../../parts/records/badge.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Latency, Quota } from "./limits.tsx";
@@ -126,7 +126,7 @@ function StoppingRules({ overview, filters }: FiguresProps) {
               <Link to="/decisions" search={rowsBehind(overview, filters, { rule: policy })}>
                 <Data text={policy} chars_max={80} more={false} />
               </Link>
-              <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+              <EffectBadge effect={effect} />
               {missing_facts > 0 && <MissingShare share={missing_facts / count} />}
             </span>
           ),

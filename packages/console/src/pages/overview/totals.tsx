@@ -24,7 +24,17 @@ export function Totals({ overview, filters }: { readonly overview: Overview; rea
         count={decisions}
         before={comparable ? before.decisions : null}
         search={rowsBehind(overview, filters)}
-        about={complete ? "all counted" : <CountedSoFar overview={overview} />}
+        about={
+          complete ? (
+            filters.mode ? (
+              `only ${filters.mode}`
+            ) : (
+              "live, shadow and test"
+            )
+          ) : (
+            <CountedSoFar overview={overview} />
+          )
+        }
       />
       <CountLink name="Held for people" {...ofVerdict("escalate")} />
       <CountLink name="Blocked" {...ofVerdict("block")} />

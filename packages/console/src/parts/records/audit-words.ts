@@ -60,22 +60,15 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
     case "policy_saved":
     case "policy_activated": {
       const version = typeof data["version"] === "number" ? `version ${data["version"]}` : null;
-      return joined(", ", text("name"), version, text("mode"));
+      return joined(", ", version, text("mode"));
     }
     case "user_name_changed":
       return joined(" to ", text("from") ?? "no name", text("to") ?? "no name");
     case "contradicted":
       return text("because");
     case "key_created":
-      return joined(", ", text("name"), text("role"));
+      return text("role");
     default:
-      return (
-        joined(", ", text("email"), text("role")) ??
-        text("reason") ??
-        text("comment") ??
-        text("status") ??
-        text("url") ??
-        text("name")
-      );
+      return text("role") ?? text("reason") ?? text("comment") ?? text("status");
   }
 }

@@ -9,10 +9,10 @@ import { Link } from "@tanstack/react-router";
 import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
-import { Wide } from "../tables/scrolls.tsx";
+import { ListTable } from "../tables/list-table.tsx";
 import { ExactTime, spanText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
-import { Badge } from "./badge.tsx";
+import { EffectBadge } from "./badge.tsx";
 import { ContentView } from "./content-view.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
@@ -22,13 +22,6 @@ const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
 type Reason = Decision["reasons"][number];
-
-const effectWords = {
-  block: "blocks",
-  escalate: "asks for review",
-  approve_modified: "changes",
-  none: "adds risk",
-} as const;
 
 export function Reasons({ decision }: { readonly decision: Decision }) {
   const isReport = ({ policy_id, policy }: Reason): boolean => policy_id === null && policy === look_alike_reason;
@@ -72,7 +65,7 @@ function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
               )}
               {reason.version !== null && <span className="muted small">{` version ${reason.version}`}</span>}
             </span>
-            <Badge text={effectWords[reason.effect]} tone={reason.effect === "none" ? "plain" : reason.effect} />
+            <EffectBadge effect={reason.effect} />
           </div>
           <Data text={reason.message} lines />
           {reason.citations.length > 0 && (
@@ -111,33 +104,23 @@ export function Risk({ decision }: { readonly decision: Decision }) {
       </div>
       <Meter share={percent / 100} hot={percent >= 70} label={`risk ${decision.risk_score.toFixed(2)}`} />
       {decision.risk_contributions.length > 0 && (
-        <Wide label="What the risk consists of">
-          <table className="list">
-            <caption className="sr">What the risk consists of</caption>
-            <thead>
-              <tr>
-                <th scope="col">Source</th>
-                <th scope="col">Group (only its largest counts)</th>
-                <th scope="col" className="num">
-                  Risk
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {decision.risk_contributions.map((each) => (
-                <tr key={`${each.group} ${each.source}`}>
-                  <td>
-                    <Data text={each.source} />
-                  </td>
-                  <td>
-                    <Data text={each.group} />
-                  </td>
-                  <td className="num">{each.value.toFixed(2)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <ListTable
+          heads={["Source", "Group (only its largest counts)", "Risk"]}
+          numbers={1}
+          caption="Parts of the risk"
+        >
+          {decision.risk_contributions.map((each) => (
+            <tr key={`${each.group} ${each.source}`}>
+              <td>
+                <Data text={each.source} />
+              </td>
+              <td>
+                <Data text={each.group} />
+              </td>
+              <td className="num">{each.value.toFixed(2)}</td>
+            </tr>
+          ))}
+        </ListTable>
       )}
     </div>
   );
@@ -167,10 +150,10 @@ export function Meter({
 const sourceWords = {
   token: "the agent's token",
   pulled: "your endpoint",
-  target: "stored for the target",
-  agent: "stored for the agent",
-  org: "stored for the organization",
-  inline: "sent with the intent",
+  target: "stored: target",
+  agent: "stored: agent",
+  org: "stored: all",
+  inline: "the intent",
 } as const;
 
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
@@ -180,53 +163,38 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
   );
   if (rows.length === 0) return <p className="muted">No facts were given or stored for this action.</p>;
   return (
-    <Wide label="Facts">
-      <table className="list facts-table">
-        <caption className="sr">Facts of the decision</caption>
-        <thead>
-          <tr>
-            <th scope="col">Fact</th>
-            <th scope="col">Value</th>
-            <th scope="col">Source</th>
-            <th scope="col">Assurance</th>
-            <th scope="col">Age then</th>
-            <th scope="col">Age now</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ path, value, source, assurance, as_of }) => (
-            <tr key={path}>
-              <td className="mono small">
-                <Data text={path} />
-              </td>
-              <td className="mono small">
-                {value === undefined ? (
-                  <span className="muted">not shown to agents</span>
-                ) : (
-                  <Data text={JSON.stringify(value)} chars_max={400} more />
-                )}
-              </td>
-              <td>
-                {sourceWords[source]}
-                {source === "token" && (
-                  <>
-                    {", verified by "}
-                    <Data text={String(facts.identity?.["token_issuer"]?.value)} />
-                  </>
-                )}
-              </td>
-              <td title={assuranceMeanings[assurance]}>{assurance}</td>
-              <td className="nowrap" title={as_of}>
-                {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
-              </td>
-              <td className="nowrap" title={as_of}>
-                {spanText((now - Date.parse(as_of)) / 1000)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <ListTable heads={["Fact", "Value", "Source", "Assurance", "Age then", "Age now"]} caption="Facts of the decision">
+      {rows.map(({ path, value, source, assurance, as_of }) => (
+        <tr key={path}>
+          <td className="mono small">
+            <Data text={path} />
+          </td>
+          <td className="mono small">
+            {value === undefined ? (
+              <span className="muted">not shown to agents</span>
+            ) : (
+              <Data text={JSON.stringify(value)} chars_max={400} more />
+            )}
+          </td>
+          <td className={source === "token" ? undefined : "nowrap"}>
+            {sourceWords[source]}
+            {source === "token" && (
+              <>
+                {", verified by "}
+                <Data text={String(facts.identity?.["token_issuer"]?.value)} />
+              </>
+            )}
+          </td>
+          <td title={assuranceMeanings[assurance]}>{assurance}</td>
+          <td className="nowrap" title={as_of}>
+            {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
+          </td>
+          <td className="nowrap" title={as_of}>
+            {spanText((now - Date.parse(as_of)) / 1000)}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 
@@ -330,7 +298,7 @@ export function Timeline({ audit }: { readonly audit: readonly AuditRecord[] }) 
               </p>
             )}
             <details className="small muted">
-              <summary>{`Row ${row.seq}`}</summary>
+              <summary>{`Audit row ${row.seq}`}</summary>
               <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
               <p className="mono">{row.hash}</p>
             </details>
