@@ -143,7 +143,7 @@ function Activity({ agent: { agent_id, activity, open_reviews } }: { readonly ag
         }
       />
       {figure("Approved", "approve")}
-      {verdicts.approve_modified > 0 && figure("Approved with changes", "approve_modified")}
+      {verdicts.approve_modified > 0 && figure("With changes", "approve_modified")}
       {figure("Held for people", "escalate")}
       {figure("Blocked", "block")}
       <FigureLink

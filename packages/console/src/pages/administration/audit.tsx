@@ -150,7 +150,7 @@ function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
             {auditWord(row.type)}
             <Note row={row} />
           </td>
-          <td className="about">
+          <td className="about small">
             <Subject row={row} />
           </td>
           <td>

@@ -10,7 +10,7 @@ import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 import { ListTable } from "../tables/list-table.tsx";
-import { ExactTime, spanText, Time } from "../time.tsx";
+import { ExactTime, roughText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
 import { EffectBadge } from "./badge.tsx";
 import { ContentView } from "./content-view.tsx";
@@ -100,15 +100,11 @@ export function Risk({ decision }: { readonly decision: Decision }) {
     <div className="stack tight">
       <div className="row between">
         <strong>{`Risk ${decision.risk_score.toFixed(2)}`}</strong>
-        <span className="small muted">0 harmless – 1 certain harm</span>
+        <span className="small muted">from 0 (harmless) to 1 (certain harm)</span>
       </div>
       <Meter share={percent / 100} hot={percent >= 70} label={`risk ${decision.risk_score.toFixed(2)}`} />
       {decision.risk_contributions.length > 0 && (
-        <ListTable
-          heads={["Source", "Group (only its largest counts)", "Risk"]}
-          numbers={1}
-          caption="Parts of the risk"
-        >
+        <ListTable heads={["Source", "Group", "Risk"]} numbers={1} caption="Parts of the risk">
           {decision.risk_contributions.map((each) => (
             <tr key={`${each.group} ${each.source}`}>
               <td>
@@ -156,6 +152,9 @@ const sourceWords = {
   inline: "the intent",
 } as const;
 
+/** A clock that was set back gives no time below 0. */
+const ageText = (at_ms: number, as_of: string) => roughText(Math.max(0, (at_ms - Date.parse(as_of)) / 1_000));
+
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
   const now = useNow();
   const rows = Object.entries(facts).flatMap(([category, fields]) =>
@@ -187,10 +186,10 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
           </td>
           <td title={assuranceMeanings[assurance]}>{assurance}</td>
           <td className="nowrap" title={as_of}>
-            {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
+            {ageText(Date.parse(decided_at), as_of)}
           </td>
           <td className="nowrap" title={as_of}>
-            {spanText((now - Date.parse(as_of)) / 1000)}
+            {ageText(now, as_of)}
           </td>
         </tr>
       ))}
