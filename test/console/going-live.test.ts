@@ -106,7 +106,7 @@ inBrowser("going live", () => {
     await membrane.getByText("2 of 3 actions in the last 31 days matched no rule.").waitFor();
     const table = membrane.getByRole("table", { name: "Actions without a rule" });
     expect(await table.getByRole("row").allInnerTexts()).toEqual([
-      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held\s+Actions$/i),
+      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held or blocked\s+Actions$/i),
       expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Describe the tool$/),
     ]);
     expect(await violations(page, { within: "main table" })).toEqual([]);
