@@ -35,6 +35,7 @@ export function auditWord(type: AuditType): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** Returns the result of a row in words. `Subject` names what the row is about. */
 export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): string | null {
   const text = (name: string) => (typeof data[name] === "string" && data[name] !== "" ? data[name] : null);
   const joined = (by: string, ...parts: readonly (string | null)[]) =>
@@ -66,8 +67,6 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
       return joined(" to ", text("from") ?? "no name", text("to") ?? "no name");
     case "contradicted":
       return text("because");
-    case "key_created":
-      return text("role");
     default:
       return text("role") ?? text("reason") ?? text("comment") ?? text("status");
   }
