@@ -118,6 +118,9 @@ export function Risk({ decision }: { readonly decision: Decision }) {
           ))}
         </ListTable>
       )}
+      {decision.risk_contributions.length > 1 && (
+        <p className="small muted">Of each group, only the largest risk counts.</p>
+      )}
     </div>
   );
 }
