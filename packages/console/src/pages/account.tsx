@@ -308,14 +308,16 @@ export function UnsubscribePage() {
               </p>
             )}
             {token === "" && <OpenAgain />}
-            <button
-              type="button"
-              className="button primary"
-              disabled={stop.isPending || token === ""}
-              onClick={() => stop.mutate()}
-            >
-              Stop these mails
-            </button>
+            <div className="actions">
+              <button
+                type="button"
+                className="button primary"
+                disabled={stop.isPending || token === ""}
+                onClick={() => stop.mutate()}
+              >
+                Stop these mails
+              </button>
+            </div>
           </>
         )}
       </section>
