@@ -97,7 +97,7 @@ function useQuestion(
             begin(null);
           }
         }
-        // The answer to an earlier sign-in says nothing about the caller of now.
+        // The answer to an earlier sign-in says nothing about the current caller.
         if (signal.aborted || newest.current.n !== n) return found;
         compare(found);
         last.current = found ?? last.current;

@@ -23,7 +23,7 @@ const effectWords: Readonly<Record<string, string>> = {
   none: "adds risk",
 };
 
-/** What a rule does to an action that it matches. A draft may have an effect that does not exist. */
+/** Shows what a rule does to an action. A draft may have an effect that does not exist. */
 export function EffectBadge({ effect }: { readonly effect: string }) {
   return <Badge text={effectWords[effect] ?? effect} tone={effect === "none" ? "plain" : effect} />;
 }
