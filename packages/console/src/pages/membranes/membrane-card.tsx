@@ -25,7 +25,7 @@ export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane
             <Data text={membrane.name} />
           </h2>
           <Badge text={membrane.status} tone={live ? "live" : "shadow"} />
-          {membrane.is_default && <Badge text="default" />}
+          {membrane.is_default && <span className="small muted">used unless a key names another one</span>}
         </span>
         {may && (
           <span className="row">

@@ -59,7 +59,7 @@ export function MembraneDialog({
           focused={at === "reviewers"}
         />
         <fieldset className="stack tight">
-          <legend className="small muted">Packs</legend>
+          <legend>Packs</legend>
           <Loaded query={packs} what="the packs">
             {(all) => <PackChoice packs={all} chosen={membrane?.packs ?? []} />}
           </Loaded>
@@ -159,7 +159,7 @@ function ReviewerChoice({ chosen, focused }: { readonly chosen: readonly Reviewe
   ];
   return (
     <fieldset className="stack tight" ref={place}>
-      <legend className="small muted">Reviewers</legend>
+      <legend>Reviewers</legend>
       <div className="grid-2">
         {choices.map(([id, text]) => (
           <label key={id} className="check small">
@@ -249,7 +249,7 @@ function ReviewFields({ membrane }: FieldsProps) {
       />
       <TextField
         label="Seconds within which an approval needs a reason"
-        hint="after the case was shown; empty: none"
+        hint="counted from when the case was shown; empty: never"
         name="min_seconds"
         type="number"
         min={1}
@@ -257,8 +257,8 @@ function ReviewFields({ membrane }: FieldsProps) {
         defaultValue={terms?.pace?.min_seconds ?? ""}
       />
       <TextField
-        label="Approval that needs a reason"
-        hint="this one within five minutes and all later ones, for example 10; empty: none"
+        label="Approval within five minutes that needs a reason"
+        hint="10: from the 10th approval on, a reviewer must give a reason; empty: never"
         name="reason_from"
         type="number"
         min={1}

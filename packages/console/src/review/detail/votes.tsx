@@ -91,7 +91,7 @@ function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Esc
       {party && <p className="small muted">The action is for this person, so somebody else must approve, too.</p>}
       {lapsed !== undefined && (
         <p className="small">
-          {`No longer counts, because ${lapses[lapsed.because]}. Rules:`}
+          {`No longer counts, because ${lapses[lapsed.because]}. Rules: `}
           <Data text={lapsed.panels.join(", ")} />
         </p>
       )}
