@@ -108,7 +108,11 @@ function decisionOf({ intent, decision }: ExportedDecision, { unnamed_agent_id }
     message: `${decision.verdict}: ${decided_as.type} ${action.verb} by ${agent.id}`,
     actor: {
       ...name,
-      user: { uid: submitter, type: submitted_by.type === "user" ? "User" : "Service", type_id: submitted_by.type === "user" ? 1 : 4 },
+      user: {
+        uid: submitter,
+        type: submitted_by.type === "user" ? "User" : "Service",
+        type_id: submitted_by.type === "user" ? 1 : 4,
+      },
       ...(agent.session_id === undefined ? {} : { session: { uid: agent.session_id } }),
       ...(agent.on_behalf_of === undefined ? {} : { invoked_by: agent.on_behalf_of }),
     },
@@ -120,7 +124,9 @@ function decisionOf({ intent, decision }: ExportedDecision, { unnamed_agent_id }
     },
     // The ledger has no network address.
     src_endpoint: { uid: submitter, name: agent.id },
-    ...(uid === undefined ? {} : { resources: [{ uid, ...(target?.type === undefined ? {} : { type: target.type }) }] }),
+    ...(uid === undefined
+      ? {}
+      : { resources: [{ uid, ...(target?.type === undefined ? {} : { type: target.type }) }] }),
     message_context: {
       ai_role: "Agent",
       ai_role_id: 4,
@@ -170,7 +176,10 @@ const outcomes = {
 /** `escalate` is final when the decision rests on an approval of people. */
 function statusOf(decision: Shown): object {
   const { verdict, outcome } = decision;
-  const detail = { status_code: verdict, ...(decision.escalation_id === null ? {} : { status_detail: decision.escalation_id }) };
+  const detail = {
+    status_code: verdict,
+    ...(decision.escalation_id === null ? {} : { status_detail: decision.escalation_id }),
+  };
   const held = verdict === "escalate" && outcome !== null ? outcome : verdict;
   if (isLive(decision)) return { ...outcomes[held], ...detail };
   const observed = { action: "Observed", action_id: 3, disposition: "Logged", disposition_id: 17 };
@@ -178,7 +187,10 @@ function statusOf(decision: Shown): object {
 }
 
 const changes: readonly (readonly [RegExp, ActivityId])[] = [
-  [/_(?:created|registered|added|connected|invited|joined|placed|saved|kept|linked|configured|planned|stored|began)$|^granted$|^frozen$/, 1],
+  [
+    /_(?:created|registered|added|connected|invited|joined|placed|saved|kept|linked|configured|planned|stored|began)$|^granted$|^frozen$/,
+    1,
+  ],
   [/_(?:deleted|removed|revoked|released|ended|retired|unlinked)$|^unfrozen$/, 4],
 ];
 
@@ -196,7 +208,11 @@ function changeOf({ type, actor, data, intent_id, about }: OrgAuditRecord): Mapp
   const [, activity_id = 3] = changes.find(([pattern]) => pattern.test(type)) ?? [];
   const system = actor.type === "system";
   const uid = actor.id ?? "system";
-  const user_type = system ? { type: "System", type_id: 3 } : actor.type === "user" ? { type: "User", type_id: 1 } : { type: "Service", type_id: 4 };
+  const user_type = system
+    ? { type: "System", type_id: 3 }
+    : actor.type === "user"
+      ? { type: "User", type_id: 1 }
+      : { type: "Service", type_id: 4 };
   const resource = intent_id ?? resourceIn(data);
   return {
     activity_id,
@@ -206,7 +222,11 @@ function changeOf({ type, actor, data, intent_id, about }: OrgAuditRecord): Mapp
     profiles: [],
     message: about === undefined ? type : `${type}: ${about.type} ${about.verb} by ${about.agent_id}`,
     actor: { user: { uid, ...user_type }, ...(system ? { app_name: "Countersign" } : {}) },
-    api: { operation: type, service: { name: "Countersign" }, ...(intent_id === null ? {} : { request: { uid: intent_id } }) },
+    api: {
+      operation: type,
+      service: { name: "Countersign" },
+      ...(intent_id === null ? {} : { request: { uid: intent_id } }),
+    },
     src_endpoint: { uid, ...(system ? { name: "Countersign" } : {}) },
     ...(resource === null ? {} : { resources: [{ uid: resource }] }),
   };
@@ -214,6 +234,7 @@ function changeOf({ type, actor, data, intent_id, about }: OrgAuditRecord): Mapp
 
 /** Returns the first id in the data, such as `webhook_id`. */
 function resourceIn(data: Readonly<Record<string, unknown>>): string | null {
-  for (const [name, value] of Object.entries(data)) if (name.endsWith("_id") && typeof value === "string" && value !== "") return value;
+  for (const [name, value] of Object.entries(data))
+    if (name.endsWith("_id") && typeof value === "string" && value !== "") return value;
   return null;
 }

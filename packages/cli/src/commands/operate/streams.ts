@@ -29,7 +29,9 @@ Examples:
   $ countersign streams add archive --file --from 2026-01-01T00:00:00Z`;
 
 export function addStreams(program: Command, terminal: Terminal): void {
-  const streams = program.command("streams").description("streams of the audit trail to stores, for a SIEM or an archive");
+  const streams = program
+    .command("streams")
+    .description("streams of the audit trail to stores, for a SIEM or an archive");
   streams
     .command("list")
     .description("list streams with their lag")
@@ -85,14 +87,26 @@ async function list(terminal: Terminal, options: ServiceOptions): Promise<void> 
   const rows = found.map(({ stream_id, name, format, target, active, lag_entries, lag_seconds, problem }) => {
     const place = target.kind === "file" ? "files" : `${target.endpoint}/${target.bucket}`;
     const state = problem !== null ? problem : active ? "on" : "off";
-    return [stream_id, visible(name), format, `${lag_entries} entries, ${lag_seconds} s`, visible(place), visible(state)];
+    return [
+      stream_id,
+      visible(name),
+      format,
+      `${lag_entries} entries, ${lag_seconds} s`,
+      visible(place),
+      visible(state),
+    ];
   });
   terminal.print(formatTable([["STREAM", "NAME", "FORMAT", "LAG", "STORE", "STATE"], ...rows]));
 }
 
 async function add(terminal: Terminal, name: string, options: AddOptions): Promise<void> {
   const { format, from } = options;
-  const input: StreamInput = { name, format, target: targetOf(terminal, options), ...(from === undefined ? {} : { from }) };
+  const input: StreamInput = {
+    name,
+    format,
+    target: targetOf(terminal, options),
+    ...(from === undefined ? {} : { from }),
+  };
   const client: Client = serviceClient(terminal, options);
   const { stream_id } = await answered(() => client.createStream(input));
   const { object, problem } = await answered(() => client.testStream(stream_id));

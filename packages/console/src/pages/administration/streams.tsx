@@ -37,7 +37,9 @@ export function StreamsPage() {
           {(streams) =>
             streams.length === 0 ? (
               <Empty title="No streams" action={add}>
-                <p>A stream writes each decision and change to a bucket or a directory, as JSON Lines or OCSF events.</p>
+                <p>
+                  A stream writes each decision and change to a bucket or a directory, as JSON Lines or OCSF events.
+                </p>
               </Empty>
             ) : (
               <StreamTable streams={streams} changes={changes} onRemove={setAsked} />

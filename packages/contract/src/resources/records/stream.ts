@@ -26,7 +26,8 @@ export const StreamTargetInput = closed(
       Type.String({
         minLength: 1,
         maxLength: limits.webhook_url_chars_max,
-        description: "https address of the store, such as https://s3.eu-central-1.amazonaws.com; the bucket goes into the path",
+        description:
+          "https address of the store, such as https://s3.eu-central-1.amazonaws.com; the bucket goes into the path",
       }),
     ),
     region: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", description: "region of the signature" })),
@@ -50,7 +51,8 @@ export const StreamTargetInput = closed(
 export type StreamTargetInput = Static<typeof StreamTargetInput>;
 
 const name = () => chosenName(limits.name_chars_max, "for people");
-const from = (meaning: string) => Type.Optional(timeInput(`the hour (UTC) of this time is the first that is written${meaning}`));
+const from = (meaning: string) =>
+  Type.Optional(timeInput(`the hour (UTC) of this time is the first that is written${meaning}`));
 
 export const StreamInput = closed(
   { name: name(), format: StreamFormat, target: StreamTargetInput, from: from("; default: the current hour") },
@@ -75,7 +77,9 @@ const StreamTarget = Type.Object(
     endpoint: nullable(text(limits.webhook_url_chars_max)),
     region: nullable(text(64)),
     bucket: nullable(text(63)),
-    prefix: text(limits.stream_prefix_chars_max, { description: "begin of each object's name; of files: below the directory" }),
+    prefix: text(limits.stream_prefix_chars_max, {
+      description: "begin of each object's name; of files: below the directory",
+    }),
     access_key_id: nullable(text(128)),
   },
   { title: "StreamTarget", description: "of a directory, the members of s3 are null" },

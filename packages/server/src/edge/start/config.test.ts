@@ -36,6 +36,7 @@ describe("settings", () => {
       other_master_keys: [],
       public_url: null,
       log_witnesses: [],
+      stream_dir: null,
       signup: "open",
       authzen: "record",
       webhook_allow_cidrs: [],

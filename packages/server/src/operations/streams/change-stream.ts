@@ -3,7 +3,13 @@ import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
-import { readStoredStream, type StoredStream, seqBefore, streamContext, updateStream } from "../../store/streams/streams.ts";
+import {
+  readStoredStream,
+  type StoredStream,
+  seqBefore,
+  streamContext,
+  updateStream,
+} from "../../store/streams/streams.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 import { storableTime } from "../shared/storable-time.ts";
@@ -33,7 +39,12 @@ export async function changeStream(
       const seq = change.from === undefined ? before.seq : await setBack(query, org_id, before, change.from);
       const after = { ...before, ...changed(change), ...targetOf(runtime, org_id, before, target), seq };
       await updateStream(query, org_id, after, change.from !== undefined);
-      const data = { stream_id, ...changed(change), ...auditedTarget(change, target), ...(change.from === undefined ? {} : { from: change.from }) };
+      const data = {
+        stream_id,
+        ...changed(change),
+        ...auditedTarget(change, target),
+        ...(change.from === undefined ? {} : { from: change.from }),
+      };
       return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "stream_changed", data })] };
     });
     return shownStream(query, org_id, stream_id);

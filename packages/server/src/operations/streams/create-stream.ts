@@ -36,7 +36,13 @@ export async function createStream(
       const seq = await seqBefore(query, org_id, storableTime(from) ?? null);
       const row = { stream_id, name, format, target: target.kind, settings, secret_sealed, active: true };
       await insertStream(query, org_id, { ...row, created_at: at, created_by, seq });
-      const data = { stream_id, name, format, target: { kind: target.kind, ...settings }, ...(from === undefined ? {} : { from }) };
+      const data = {
+        stream_id,
+        name,
+        format,
+        target: { kind: target.kind, ...settings },
+        ...(from === undefined ? {} : { from }),
+      };
       return { audit: [auditRow(runtime.ids, { intent_id: null, at, actor, type: "stream_created", data })] };
     });
     return shownStream(query, org_id, stream_id);

@@ -5,8 +5,8 @@ import type { Query } from "../../ports.ts";
 import { type ListedIntent, readListed } from "../../store/intents/intents.ts";
 import { readEntryPage, type StreamedRecord } from "../../store/streams/stream-entries.ts";
 import { aboutOf, isWhole } from "../audit/read-trail.ts";
-import { wordedFor } from "../intents/readers.ts";
 import { intentRecord } from "../intents/read-intents.ts";
+import { wordedFor } from "../intents/readers.ts";
 import { shownActor } from "../shared/caller.ts";
 
 /** More would block the thread for longer than a decision takes. */

@@ -63,7 +63,8 @@ async function acceptedEndpoint(httpOut: Pick<Runtime["httpOut"], "check">, addr
   const verdict = await httpOut.check(address);
   if ("refused" in verdict) throw refuse(verdict.refused);
   const { pathname, search } = new URL(verdict.href);
-  if (pathname !== "/" || search !== "") throw refuse("The address must have no path and no query. Give bucket and prefix.");
+  if (pathname !== "/" || search !== "")
+    throw refuse("The address must have no path and no query. Give bucket and prefix.");
   return verdict.href.replace(/\/$/, "");
 }
 
@@ -90,7 +91,8 @@ export function objectName(org_id: string, { stream_id, target, settings }: Targ
 
 function fileWriter({ streamFiles }: TargetRuntime, org_id: string, stream: Target): WriteObject {
   return async (name, bytes) => {
-    if (streamFiles === null) return "This service has no directory for streams. Its operator must set COUNTERSIGN_STREAM_DIR.";
+    if (streamFiles === null)
+      return "This service has no directory for streams. Its operator must set COUNTERSIGN_STREAM_DIR.";
     try {
       await streamFiles.write(objectName(org_id, stream, name), bytes);
       return null;

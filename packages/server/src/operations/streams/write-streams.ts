@@ -10,13 +10,13 @@ import {
   endLease,
   leaseStream,
   nextStep,
+  type StreamKey,
+  type StreamLease,
+  type StreamStep,
   saveClosed,
   saveEnd,
   savePosition,
   saveStreamProblem,
-  type StreamKey,
-  type StreamLease,
-  type StreamStep,
 } from "../../store/streams/stream-turns.ts";
 import type { Runtime } from "../runtime.ts";
 import { readLines } from "./stream-lines.ts";
@@ -157,6 +157,7 @@ async function readObject(
       if (to === null && size >= object_bytes_max) return { bytes: Buffer.concat(parts), to: place };
     }
   }
-  if (place === after || (to !== null && place !== to)) throw new Error(`entries of the ledger are missing after ${place}`);
+  if (place === after || (to !== null && place !== to))
+    throw new Error(`entries of the ledger are missing after ${place}`);
   return { bytes: Buffer.concat(parts), to: place };
 }

@@ -158,10 +158,11 @@ export async function savePosition(
 /** The store has the checkpoint of the hour. Returns false if the lease ended. */
 export async function saveClosed(query: Query, lease: HeldLease, hour: string): Promise<boolean> {
   if (!(await holds(query, lease))) return false;
-  await query(
-    "update stream_hours set closed = true where org_id = $1 and stream_id = $2 and hour = $3::timestamptz",
-    [lease.org_id, lease.stream_id, hour],
-  );
+  await query("update stream_hours set closed = true where org_id = $1 and stream_id = $2 and hour = $3::timestamptz", [
+    lease.org_id,
+    lease.stream_id,
+    hour,
+  ]);
   await query(
     `update streams set attempts = 0, problem = null, failing_since = null, written_at = statement_timestamp()
      where org_id = $1 and stream_id = $2`,
