@@ -155,9 +155,15 @@ type Shown = ExportedDecision["decision"];
 /** Decisions outside of live enforce nothing. */
 const isLive = ({ pipeline_mode }: Shown) => pipeline_mode === "live";
 
+/** What the agent may do: an override or an approval of people changes the outcome, and the verdict stays. */
+function effectOf(decision: Shown): keyof typeof outcomes {
+  return isLive(decision) ? (decision.outcome ?? decision.verdict) : decision.verdict;
+}
+
 function severityOf(decision: Shown): SeverityId {
-  if (decision.verdict === "block" && isLive(decision)) return 3;
-  return decision.verdict === "block" || decision.verdict === "escalate" ? 2 : 1;
+  const effect = effectOf(decision);
+  if (effect === "block" && isLive(decision)) return 3;
+  return effect === "block" || effect === "escalate" ? 2 : 1;
 }
 
 const success = { status: "Success", status_id: 1 };
@@ -173,15 +179,10 @@ const outcomes = {
   },
 } as const;
 
-/** `escalate` is final when the decision rests on an approval of people. */
 function statusOf(decision: Shown): object {
-  const { verdict, outcome } = decision;
-  const detail = {
-    status_code: verdict,
-    ...(decision.escalation_id === null ? {} : { status_detail: decision.escalation_id }),
-  };
-  const held = verdict === "escalate" && outcome !== null ? outcome : verdict;
-  if (isLive(decision)) return { ...outcomes[held], ...detail };
+  const { verdict, escalation_id } = decision;
+  const detail = { status_code: verdict, ...(escalation_id === null ? {} : { status_detail: escalation_id }) };
+  if (isLive(decision)) return { ...outcomes[effectOf(decision)], ...detail };
   const observed = { action: "Observed", action_id: 3, disposition: "Logged", disposition_id: 17 };
   return { ...outcomes[verdict], ...observed, ...detail };
 }

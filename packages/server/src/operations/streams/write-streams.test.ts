@@ -159,7 +159,13 @@ function linesOf({ objects }: Store): { readonly name: string; readonly lines: r
   const names = [...objects.keys()].filter((name) => name.endsWith(".jsonl")).sort();
   return names.map((name) => {
     const text = String(objects.get(name));
-    return { name, lines: text.split("\n").slice(0, -1).map((line) => JSON.parse(line) as Line) };
+    return {
+      name,
+      lines: text
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Line),
+    };
   });
 }
 

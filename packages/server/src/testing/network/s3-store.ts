@@ -46,7 +46,8 @@ export async function s3Store(now_ms: () => number = Date.now): Promise<S3Store>
     asked.push(name);
     const fault: S3Fault = (store as S3Store).fault(name);
     if (fault === "hangs") return;
-    const refused = typeof fault === "object" && fault !== null ? fault : await refusalOf(request, path, body, now_ms());
+    const refused =
+      typeof fault === "object" && fault !== null ? fault : await refusalOf(request, path, body, now_ms());
     if (refused !== null) {
       const xml = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${refused.code}</Code><Message>no</Message></Error>`;
       response.writeHead(refused.status, { "content-type": "application/xml" }).end(xml);
@@ -73,9 +74,10 @@ async function refusalOf(
   now_ms: number,
 ): Promise<{ readonly status: number; readonly code: string } | null> {
   const { authorization = "" } = request.headers;
-  const parts = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
-    authorization,
-  );
+  const parts =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
+      authorization,
+    );
   if (parts === null) return { status: 400, code: "AuthorizationHeaderMalformed" };
   const [, key_id, region, names = ""] = parts;
   if (key_id !== s3Settings.access_key_id) return { status: 403, code: "InvalidAccessKeyId" };
