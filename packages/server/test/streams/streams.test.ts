@@ -25,7 +25,7 @@ whenFileIsDone(() => rm(stream_dir, { recursive: true, force: true }));
 const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 whenFileIsDone(() => httpOut.close());
 const { url } = await serviceNode(database, { clock, httpOut, config: { stream_dir } });
-const store = await s3Store(now_ms);
+const store = await s3Store({ now_ms });
 let org: Reviewed;
 
 const s3 = (more: object = {}) => ({ kind: "s3", endpoint: store.endpoint, prefix: "a/b", ...s3Settings, ...more });
@@ -137,7 +137,7 @@ test.each([
   await expect.poll(async () => (await api("GET", `/${stream_id}`)).json.stream.problem, patience).toBe(problem);
   await submit();
   const { secret_access_key, ...shown } = s3({ prefix });
-  const target = wrong.secret_access_key === undefined ? shown : { ...shown, secret_access_key };
+  const target = !("secret_access_key" in wrong) ? shown : { ...shown, secret_access_key };
   expect((await api("PATCH", `/${stream_id}`, { target })).status).toBe(200);
   expect((await api("POST", `/${stream_id}/test`)).json.test).toEqual({
     object: `${prefix}/countersign-test.json`,

@@ -4,9 +4,11 @@
  */
 import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { whenFileIsDone } from "../when-file-is-done.ts";
+import { testCertificates } from "./certificates.ts";
 
 export const s3Settings = {
   region: "eu-central-1",
@@ -29,15 +31,25 @@ export interface S3Store {
 
 const skew_ms_max = 15 * 60_000;
 
-/** Runs until the file's tests are done. `now_ms`: the store's clock. */
-export async function s3Store(now_ms: () => number = Date.now): Promise<S3Store> {
+/**
+ * Runs until the file's tests are done. `now_ms`: the store's clock. `tls`: by the name that `resolveToLoopback`
+ * resolves, with a certificate of the test's authority.
+ */
+export async function s3Store({
+  now_ms = Date.now,
+  tls = false,
+}: {
+  readonly now_ms?: () => number;
+  readonly tls?: boolean;
+} = {}): Promise<S3Store> {
   const objects = new Map<string, Buffer>();
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => void take(request, response, Buffer.concat(chunks)));
-  });
+  };
+  const server = tls ? createTlsServer(testCertificates().good, listener) : createServer(listener);
   const store = { endpoint: "", objects, asked, fault: (): S3Fault => null };
 
   async function take(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
@@ -58,11 +70,11 @@ export async function s3Store(now_ms: () => number = Date.now): Promise<S3Store>
     else response.writeHead(200, { etag: '"x"' }).end();
   }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  whenFileIsDone(() => {
+  whenFileIsDone(async () => {
     server.closeAllConnections();
     server.close();
   });
-  store.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  store.endpoint = `${tls ? "https://receiver.test" : "http://127.0.0.1"}:${(server.address() as AddressInfo).port}`;
   return store;
 }
 
