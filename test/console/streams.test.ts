@@ -43,7 +43,6 @@ inBrowser("streams", () => {
     await row.getByText("More", { exact: true }).click();
     await page.getByRole("button", { name: "Switch off" }).click();
     await row.getByText("off", { exact: true }).waitFor();
-    await row.getByText("More", { exact: true }).click();
     await page.getByRole("button", { name: "Remove" }).click();
     await dialog.getByRole("button", { name: "Remove" }).click();
     await page.getByText("No streams").waitFor();
