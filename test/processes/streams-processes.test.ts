@@ -34,7 +34,7 @@ const intents = Array.from({ length: 50 }, (_, n) => ({
   intent: { agent: { id: "agent-1" }, action: { type: "payment.transfer", verb: "pay" }, payload: { content: { n } } },
 }));
 
-/** An entry would wait for a minute if there were not so many. */
+/** With fewer records, an entry waits for a minute. */
 const batches = 45;
 
 test("a service that is killed while it writes leaves no gap, and the next one writes no entry twice", {

@@ -155,7 +155,7 @@ type Shown = ExportedDecision["decision"];
 /** Decisions outside of live enforce nothing. */
 const isLive = ({ pipeline_mode }: Shown) => pipeline_mode === "live";
 
-/** What the agent may do: an override or an approval of people changes the outcome, and the verdict stays. */
+/** Returns what the agent may do: an override or an approval of people changes the outcome, and the verdict stays. */
 function effectOf(decision: Shown): keyof typeof outcomes {
   return isLive(decision) ? (decision.outcome ?? decision.verdict) : decision.verdict;
 }
@@ -195,7 +195,7 @@ const changes: readonly (readonly [RegExp, ActivityId])[] = [
   [/_(?:deleted|removed|revoked|released|ended|retired|unlinked)$|^unfrozen$/, 4],
 ];
 
-/** What an agent did although it was not approved, and evidence that an operator must look at. */
+/** Types that somebody should look at. Others are Informational. */
 const severe: Readonly<Record<string, SeverityId>> = {
   contradicted: 4,
   frozen: 3,

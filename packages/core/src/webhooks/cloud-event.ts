@@ -1,5 +1,5 @@
 /** The end of every body, because keys are sorted. Parsing a body of 1 MiB for one member would take milliseconds. */
-const time_at_end = /,"timestamp":"([^"\\]{20,40})","webhook_id":"[^"\\]*"\}$/;
+const timeAtEnd = /,"timestamp":"([^"\\]{20,40})","webhook_id":"[^"\\]*"\}$/;
 const end_chars = 300;
 
 export interface DeliveredEvent {
@@ -18,7 +18,7 @@ export interface DeliveredEvent {
  */
 export function cloudEventHeaders(event: DeliveredEvent): Record<string, string> {
   const { org_id, delivery_id, original_delivery_id, event_type, intent_id, body } = event;
-  const [, time] = time_at_end.exec(body.slice(-end_chars)) ?? [];
+  const [, time] = timeAtEnd.exec(body.slice(-end_chars)) ?? [];
   return {
     "ce-specversion": "1.0",
     "ce-id": original_delivery_id ?? delivery_id,

@@ -192,8 +192,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     counters: createNodeCounters(db),
     ...{ latencies: createDecisionLatencies(), figures: createFiguresKeeper(db) },
     metrics,
-    ...{ sealer, httpOut, pushRequests: createPushRequests(clock) },
-    streamFiles: config.stream_dir === null ? null : createStreamFiles(config.stream_dir),
+    ...{ sealer, httpOut, pushRequests: createPushRequests(clock), streamFiles: streamFilesIn(config) },
     txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
     passkeys: createPasskeyChecks(),
@@ -256,6 +255,10 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows.close();
     },
   };
+}
+
+function streamFilesIn({ stream_dir }: NodeParts["config"]): Runtime["streamFiles"] {
+  return stream_dir === null ? null : createStreamFiles(stream_dir);
 }
 
 function settingsOf(config: NodeParts["config"], url: () => string): Runtime["settings"] {

@@ -12,7 +12,7 @@ import { shownActor } from "../shared/caller.ts";
 /** More would block the thread for longer than a decision takes. */
 const page_entries = 100;
 
-export interface EntryLines {
+interface EntryLines {
   /** ledger.seq */
   readonly seq: number;
   /** With line ends. */

@@ -1,4 +1,4 @@
-/** What the store has after nodes died at any statement, and the store failed in any way. */
+/** Nodes die at any statement, and the store fails in any way. Then the store must have each entry once. */
 import { formatTimestampUs, parseCheckpoint, parseNote, timestampUs } from "@countersign/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -33,7 +33,7 @@ const begin_us = timestampUs("2026-11-28T10:00:00Z");
 const minute_us = 60_000_000;
 let organizations = 0;
 
-/** What happens to one request. `late`: it fails, and reaches the store after everything else. */
+/** The fate of one request. `late`: it fails, and reaches the store after everything else. */
 type Fate = "stores" | "refuses" | "breaks" | "late" | "dies";
 
 interface Store {

@@ -6,7 +6,7 @@ import { limits } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import type { StoredStream } from "./streams.ts";
 
-/** Records that are so many do not wait for an object with more of them. */
+/** This many records do not wait for further ones. */
 const full_records = 4_000;
 /** Time after the end of an hour in which its last entries are committed. Later ones make a further object. */
 const grace = "interval '1 minute'";
@@ -33,7 +33,7 @@ export function dueStreams(query: Query, limit: number): Promise<StreamKey[]> {
   );
 }
 
-/** What one node may do with a stream until its lease ends. */
+/** Lets one node write a stream until `due_at`. */
 export interface StreamLease extends StoredStream, StreamKey {
   readonly turn: number;
   /** ledger.seq of the last entry under a checkpoint. */

@@ -17,8 +17,8 @@ export const s3Settings = {
   secret_access_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
 } as const;
 
-/** What the store does with a request: the usual, refuse it, or store it and break the connection, or never answer. */
-export type S3Fault = null | { readonly status: number; readonly code: string } | "stores_and_breaks" | "hangs";
+/** Null: the store does the usual. An object: it refuses the request. */
+type S3Fault = null | { readonly status: number; readonly code: string } | "stores_and_breaks" | "hangs";
 
 export interface S3Store {
   readonly endpoint: string;

@@ -16,7 +16,11 @@ interface Acts {
 export function StreamTable({ streams, ...acts }: Acts & { readonly streams: readonly Stream[] }) {
   const may = useMay("admin");
   return (
-    <ListTable heads={["Stream", "Store", "State", "Behind", "Last object"]} actions={may} caption="Streams with their lag">
+    <ListTable
+      heads={["Stream", "Store", "State", "Behind", "Last object"]}
+      actions={may}
+      caption="Streams with their lag"
+    >
       {streams.map((stream) => (
         <tr key={stream.stream_id}>
           <td>
