@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openContext, openPage, startChromium } from "../../test/console/chromium.ts";
 import { api } from "../../test/console/seed.ts";
 import { type Served, withHistory } from "../history/with-history.ts";
@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
 });
 
 const goal_ms = 1_000;
+const wait_max_ms = 30_000;
 
 /** Pages without data of the organization, and addresses that lead elsewhere. */
 const notMeasured = new Set([
@@ -66,6 +67,15 @@ async function addressesOf({ url, api_key, agent }: Served): Promise<Record<stri
   };
 }
 
+async function firstContentMs(page: Page, path: string): Promise<number> {
+  for (let waited_ms = 0; waited_ms < wait_max_ms; waited_ms += 50) {
+    const found = await page.evaluate<number | null>("window.first_content_ms");
+    if (found !== null) return found;
+    await sleep(50);
+  }
+  throw new Error(`${path} still loads after ${wait_max_ms} ms: ${await page.locator("main").textContent()}`);
+}
+
 /** Loads a page with a filled browser cache, as at a second visit, and returns the time from navigation to content. */
 async function load(browser: Browser, { url, api_key }: Served, path: string, times: number): Promise<number[]> {
   const context = await openContext(browser, url);
@@ -75,8 +85,7 @@ async function load(browser: Browser, { url, api_key }: Served, path: string, ti
     await page.addInitScript(watcher);
     await page.goto(path);
     await page.waitForLoadState("networkidle");
-    while ((await page.evaluate("window.first_content_ms")) === null) await sleep(50);
-    measured.push(await page.evaluate<number>("window.first_content_ms"));
+    measured.push(await firstContentMs(page, path));
     await page.close();
   }
   await context.close();

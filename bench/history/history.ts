@@ -1,12 +1,8 @@
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import type { OpenedDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
-import { timers } from "../../packages/server/src/edge/timers.ts";
 import { auditRow } from "../../packages/server/src/store/audit/audit.ts";
-import { connectCommit, createCommitWriter } from "../../packages/server/src/store/commit/commit-writer.ts";
 import { lockHead, withHead } from "../../packages/server/src/store/organizations/heads.ts";
-import { decisionRows } from "../../packages/server/src/testing/database/decision-rows.ts";
-import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts";
 import { vacuum } from "../vacuum.ts";
 
 const days = 30;
@@ -14,13 +10,16 @@ const rows_at_once = 20_000;
 /** Of a thousand decisions. */
 const [blocked, escalated, in_shadow] = [10, 2, 1];
 
+/** Decisions that are copied. */
+export type Originals = Readonly<Record<"approve" | "block" | "escalate", string>>;
+
 /**
- * Copies one decision over the last 30 days. All but the newest reviews are closed. Shadow decisions and those of
+ * Copies three decisions over the last 30 days. All but the newest reviews are closed. Shadow decisions and those of
  * `agent` are only at the beginning.
  */
 export async function copyHistory(
   { db, connection, clock }: OpenedDatabase,
-  org_id: string,
+  { org_id, originals }: { readonly org_id: string; readonly originals: Originals },
   count: number,
   told: (done: number) => void,
 ): Promise<{ readonly agent: string }> {
@@ -28,18 +27,6 @@ export async function copyHistory(
   const step_us = Math.floor((days * 86_400_000_000) / count);
   let at_us = end_us - step_us * count;
   const ids = createIds({ now_us: () => at_us });
-  const head = await db.tenant(org_id, (query) => lockHead(query, org_id));
-  const epochs = { auth: head.auth_epoch, policy: head.policy_epoch, context: head.context_epoch };
-  const [membrane] = await db.query<{ membrane_id: string }>(
-    `select membrane_id from membranes where org_id = '${org_id}' limit 1`,
-  );
-  const writer = createCommitWriter({ connect: connectCommit(connection), log: silentLog, clock, timers });
-  const terms = { epochs, membrane_id: membrane?.membrane_id ?? "", created_at: formatTimestampUs(at_us) };
-  const plain = decisionRows(ids, org_id, { ...terms, mode: "live" });
-  const held = decisionRows(ids, org_id, { ...terms, escalate: true });
-  for (const rows of [plain, held]) await writer.commit(rows);
-  await writer.close();
-
   const before = await db.tenant(org_id, (query) => lockHead(query, org_id));
   for (let done = 0; done < count; done += rows_at_once) {
     const rows = Array.from({ length: Math.min(rows_at_once, count - done) }, (_, n) => {
@@ -49,8 +36,9 @@ export async function copyHistory(
     await db.tenant(org_id, (query) =>
       query(copyStatement, [
         org_id,
-        plain.entry.intent_id,
-        held.entry.intent_id,
+        originals.approve,
+        originals.escalate,
+        originals.block,
         before.audit_seq + 3 * done,
         before.entries + done,
         JSON.stringify(rows),
@@ -99,16 +87,16 @@ function copyOf(n: number, count: number, ids: OpenedDatabase["ids"], at_us: num
 
 /** Hashes, roots and the records of closed reviews are wrong. The benchmark does not read them. */
 const copyStatement = `with copies as (
-    select * from rows from (json_to_recordset($6::json) as (intent_id text, decision_id text, escalation_id text, agent_id text, mode text,
+    select * from rows from (json_to_recordset($7::json) as (intent_id text, decision_id text, escalation_id text, agent_id text, mode text,
       verdict text, status text, at timestamptz)) with ordinality
       as r(intent_id, decision_id, escalation_id, agent_id, mode, verdict, status, at, n)),
   decided as (
     insert into ledger (org_id, seq, entry, at, type, actor, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode, verdict,
       escalation_id, fingerprint, intent, facts, data, intent_salt, facts_salt, data_salt, hash)
-    select $1, $4::bigint + 3 * c.n, $5::bigint + c.n - 1, c.at, 'decided', l.actor, c.intent_id, c.decision_id, l.membrane_id, c.agent_id,
+    select $1, $5::bigint + 3 * c.n, $6::bigint + c.n - 1, c.at, 'decided', l.actor, c.intent_id, c.decision_id, l.membrane_id, c.agent_id,
       l.lineage_id, c.mode, c.verdict, c.escalation_id, case when c.verdict <> 'approve' then l.fingerprint end, l.intent, l.facts, l.data,
       l.intent_salt, l.facts_salt, l.data_salt, l.hash
-    from copies c join ledger l on l.org_id = $1 and l.type = 'decided' and l.intent_id = case c.verdict when 'escalate' then $3 else $2 end)
+    from copies c join ledger l on l.org_id = $1 and l.type = 'decided' and l.intent_id = case c.verdict when 'escalate' then $3 when 'block' then $4 else $2 end)
   insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, demands, created_at, expires_at,
     closed_at, resolution)
   select $1, c.escalation_id, c.intent_id, c.decision_id, c.agent_id, 'live', c.status,

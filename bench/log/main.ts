@@ -134,10 +134,16 @@ async function measureDecisions(data_dir: string, directory: string) {
     });
     const order: LoadOrder = {
       url: `${service.url}/v1/intents`,
-      headers: { "content-type": "application/json", "x-api-key": api_key },
+      headers: { "X-API-Key": api_key },
       requests: [
         {
-          body: JSON.stringify({ intent: { agent: { id: "bench" }, action: { verb: "read_page" } } }),
+          body: JSON.stringify({
+            intent: {
+              agent: { id: "bench" },
+              action: { type: "other.read", verb: "read_page" },
+              payload: { content: { page: "terms" } },
+            },
+          }),
           ...{ expect_status: 201, expect_body: '"verdict"', expect_count: 1 },
         },
       ],

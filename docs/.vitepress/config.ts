@@ -48,6 +48,7 @@ export default defineConfig({
       { text: "Reference", link: "/reference/", items: pagesOf("reference"), collapsed: true },
       { text: "Explanation", link: "/explanation/", items: pagesOf("explanation"), collapsed: true },
       { text: "Evidence", link: "/evidence" },
+      { text: "Compliance", link: "/compliance" },
       { text: "Decisions", items: pagesOf("decisions"), collapsed: true },
     ],
     outline: { level: [2, 3] },

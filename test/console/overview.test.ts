@@ -25,10 +25,15 @@ inBrowser("the overview", () => {
   test("a fact that many reviews wait for is supplied there, and the rule that waits for it is switched off there", {
     timeout: test_timeout_ms,
   }, async () => {
-    const policy_id = await activate("known-payees", {
+    const spec = {
       match: { verbs: ["wire"] },
       when: "!facts.identity.phone_number_verified",
       effect: "escalate",
+    };
+    const policy_id = await activate("known-payees", spec);
+    const draft = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "known-payees" } };
+    await api(console_.url, seeded.admin, "PUT", `/v1/policies/${policy_id}`, {
+      policy: { ...draft, spec: { ...spec, message: "Who gets the money?" } },
     });
     const stored = { contract_version: "1", facts: { identity: { badge: 7 }, security: { drill: true } } };
     await api(console_.url, seeded.operator, "PUT", "/v1/context/agents/bot-a", stored);
@@ -61,9 +66,12 @@ inBrowser("the overview", () => {
     await dialog.getByRole("checkbox").waitFor();
     expect(await violations(page, in_dialog)).toEqual([]);
     await dialog.getByRole("button", { name: "Switch off" }).click();
+    await dialog.getByText("has a newer version than the one in force").waitFor();
+    await api(console_.url, seeded.admin, "POST", `/v1/policies/${policy_id}/activate`, { mode: "live" });
+    await dialog.getByRole("button", { name: "Switch off" }).click();
     await page.getByText("Switched off").waitFor();
     const { policy } = await api<{ policy: object }>(console_.url, seeded.admin, "GET", `/v1/policies/${policy_id}`);
-    expect(policy).toMatchObject({ status: "shadow" });
+    expect(policy).toMatchObject({ status: "shadow", active_version: 2 });
     expect((await submit(console_.url, seeded.agent, { intent: wire("bot-b") })).decision.verdict).toBe("approve");
     await page.setViewportSize({ width: 390, height: 900 });
     expect(await sidewaysOf(page)).toEqual([]);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { testTitles } from "../docs/test-titles.ts";
 
 interface Promised {
   readonly about: "registration" | "delivery" | "events";
@@ -11,12 +12,7 @@ const promises: readonly Promised[] = JSON.parse(
   readFileSync(new URL("../data/webhook-promises.json", import.meta.url), "utf8"),
 );
 
-/** Returns the titles of a file's tests and table cases. Skipped tests and todos do not count. */
-function titlesOf(file: string): Set<string> {
-  const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-  const titles = source.matchAll(/(?:(?<![.\w])(?:test|it)\(|\)\(|\btitle: )\s*(["`])((?:\\.|(?!\1).)*)\1\s*,/g);
-  return new Set(Array.from(titles, ([, , title]) => title as string));
-}
+const titlesOf = (file: string) => testTitles(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
 
 test.each(promises.map((each) => [each.promise, each] as const))("%s", (_promise, { tests }) => {
   expect(tests).not.toEqual([]);

@@ -270,8 +270,6 @@ export const limits = {
   // Counters of policies. See docs/decisions/0047-counters.md
   /** Of an organization, over all counters and modes. A further key holds its actions. */
   counter_keys_max: 1_000_000,
-  /** Keys that the actions of one agent began. */
-  counter_keys_per_agent_max: 100_000,
   /** Actions of one key within its window. Above this the counter is unknown. */
   counter_actions_per_key_max: 100_000,
   /** Of the canonical text of a key. */

@@ -1,6 +1,8 @@
 /** Switches off rules that hold actions only because a fact is missing. */
 import type { AttentionItem, Membrane, Pack } from "@countersign/contract";
+import type { Client } from "@countersign/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient } from "../api/session.tsx";
 import { Dialog, FormActions } from "../parts/forms/dialog.tsx";
@@ -60,6 +62,16 @@ export function SwitchOff({ item, onClose }: { readonly item: AttentionItem; rea
           )}
         </Loaded>
         {act.error !== null && <Failed error={act.error} />}
+        {act.data?.policy_id != null && (
+          <p role="alert">
+            <Data text={act.data.policy} chars_max={120} />
+            {" has a newer version than the one in force, and only the newest can go to shadow. Nothing is changed. "}
+            <Link to="/policies/$policy_id" params={{ policy_id: act.data.policy_id }}>
+              Open the policy
+            </Link>
+            {" and save the version in force again, or activate the newest."}
+          </p>
+        )}
         <FormActions
           action="Switch off"
           disabled={chosen.length === 0 || packs.data === undefined || membranes.data === undefined || act.isPending}
@@ -84,6 +96,16 @@ function effectText(rule: Rule, membranes: readonly Membrane[], packs: readonly 
   return names.length === 0 ? "of a pack: off everywhere already" : `of a pack: off in ${names.join(", ")}`;
 }
 
+/** Returns a rule that cannot go to shadow: only the newest version can, and it may never have been in force. */
+async function findNewer(client: Client, rules: readonly Rule[]): Promise<Rule | null> {
+  for (const rule of rules) {
+    if (rule.policy_id === null || isOfPack(rule)) continue;
+    const { version, active_version } = await client.getPolicy(rule.policy_id);
+    if (version !== active_version) return rule;
+  }
+  return null;
+}
+
 function useSwitchOff(chosen: readonly Rule[], packs: readonly Pack[], onDone: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -91,6 +113,8 @@ function useSwitchOff(chosen: readonly Rule[], packs: readonly Pack[], onDone: (
   const membranes = useMembranes();
   return useMutation({
     mutationFn: async () => {
+      const newer = await findNewer(client, chosen);
+      if (newer !== null) return newer;
       for (const rule of chosen) {
         if (rule.policy_id === null) continue;
         if (!isOfPack(rule)) {
@@ -104,8 +128,10 @@ function useSwitchOff(chosen: readonly Rule[], packs: readonly Pack[], onDone: (
             await client.changeMembrane(membrane_id, { rules_off: [...rules_off, rule.policy] });
         }
       }
+      return null;
     },
-    onSuccess: () => {
+    onSuccess: (newer) => {
+      if (newer !== null) return;
       toasts.done("Switched off", "It applies from the next decision on.");
       onDone();
     },

@@ -118,7 +118,8 @@ export const intentOperations = {
     path: "/v1/intents/{intent_id}/audit",
     tag: "Intents",
     summary: "Read the audit trail of an intent",
-    description: "Oldest first. No operation changes or removes an audit record.",
+    description:
+      "Oldest first. No operation removes an audit record. Only an erasure changes one: it removes its content.",
     auth: "any",
     rate: "general",
     params,

@@ -51,7 +51,7 @@ export const organizationOperations = {
     path: "/v1/audit",
     summary: "Read the organization's audit trail",
     description:
-      "Newest first. No operation changes or removes an audit record. A page of a search may be short: then `next_cursor` continues.",
+      "Newest first. No operation removes an audit record. Only an erasure changes one: it removes its content. A page of a search may be short: then `next_cursor` continues.",
     auth: ["operator", "auditor"],
     query: AuditListQuery,
     answers: { 200: { description: "Newest first.", schema: AuditList } },

@@ -1,6 +1,6 @@
 /** Adds leaves to a tree, of which only the right edge is at hand. */
 import { hashesOf, splitHashes, type TilePlace, tile_width, tileHash } from "./tiles.ts";
-import { emptyRoot, type TreeHash, type TreeHead } from "./tree.ts";
+import { emptyRoot, hash_bytes, type TreeHash, type TreeHead } from "./tree.ts";
 
 /** A full tile. `hashes`: 256 leaf hashes; null at higher levels. */
 export interface FullTile extends TilePlace {
@@ -36,14 +36,14 @@ export function extendTree(
 ): Extended & { readonly old_root: TreeHash } {
   const levels = edge.map((hashes) => splitHashes(hashes));
   const counts = edgeOf(full_tiles).map(({ index }) => index);
-  const rows = splitHashes(leaves);
+  const count = leaves.length / hash_bytes;
   const tiles: FullTile[] = [];
   const rootOf = (size: number, first_tile: number): TreeHash =>
     size === 0
       ? emptyRoot
       : (hashesOf([{ from: 0, to: size }], ({ level }) =>
           level === 0
-            ? leaves.subarray((first_tile - full_tiles) * tile_width * 32)
+            ? leaves.subarray((first_tile - full_tiles) * tile_width * hash_bytes)
             : Buffer.concat(levels[level - 1] ?? []),
         )[0] as TreeHash);
   const old_root = rootOf(old_size, full_tiles);
@@ -60,13 +60,13 @@ export function extendTree(
     add(level + 1, full.hash);
   }
 
-  const new_tiles = Math.floor(rows.length / tile_width);
+  const new_tiles = Math.floor(count / tile_width);
   for (let n = 0; n < new_tiles; n += 1) {
-    const hashes = leaves.subarray(n * tile_width * 32, (n + 1) * tile_width * 32);
+    const hashes = leaves.subarray(n * tile_width * hash_bytes, (n + 1) * tile_width * hash_bytes);
     const full = { level: 0, index: full_tiles + n, hash: tileHash(hashes), hashes };
     tiles.push(full);
     add(1, full.hash);
   }
-  const size = full_tiles * tile_width + rows.length;
+  const size = full_tiles * tile_width + count;
   return { size, root: rootOf(size, full_tiles + new_tiles), tiles, old_root };
 }

@@ -58,19 +58,25 @@ export function tilesOf(ranges: readonly LeafRange[]): TilePlace[] {
   return [...new Map(places.map((place) => [`${place.level}/${place.index}`, place])).values()];
 }
 
-/** Returns the hash of each range. */
+/** Returns the hash of each range. Equal ranges are hashed once, because paths of neighbours share most of theirs. */
 export function hashesOf(ranges: readonly LeafRange[], read: ReadTile): TreeHash[] {
-  return ranges.map((range) => joinNodes(nodesOf(range).map((node) => hashOf(node, read))));
+  const found = new Map<string, TreeHash>();
+  return ranges.map((range) => {
+    const key = `${range.from}-${range.to}`;
+    const hash = found.get(key) ?? joinNodes(nodesOf(range).map((node) => hashOf(node, read)));
+    found.set(key, hash);
+    return hash;
+  });
 }
 
 function hashOf(node: TreeNode, read: ReadTile): TreeHash {
   const { tile, first, count } = placeOf(node);
-  return completeHash(splitHashes(read(tile)).slice(first, first + count));
+  return completeHash(read(tile).subarray(first * hash_bytes, (first + count) * hash_bytes));
 }
 
 /** Returns the hash over a full tile. */
 export function tileHash(hashes: Uint8Array): TreeHash {
-  return completeHash(splitHashes(hashes));
+  return completeHash(hashes);
 }
 
 export function splitHashes(hashes: Uint8Array): TreeHash[] {

@@ -38,7 +38,7 @@ function splitOf(size: number): number {
 /** Returns the complete subtrees of a range, from left to right. */
 export function nodesOf({ from, to }: LeafRange): TreeNode[] {
   const nodes: TreeNode[] = [];
-  for (let at = from, level = 52; level >= 0; level -= 1) {
+  for (let at = from, level = Math.ceil(Math.log2(to - from + 1)); level >= 0; level -= 1) {
     if (to - at < 2 ** level) continue;
     nodes.push({ level, index: at / 2 ** level });
     at += 2 ** level;
@@ -51,15 +51,19 @@ export function joinNodes(hashes: readonly TreeHash[]): TreeHash {
   return hashes.reduceRight((right, left) => nodeHash(left, right));
 }
 
-/** Returns the hash of a complete subtree from those of its 2^n parts of one size. */
-export function completeHash(parts: readonly TreeHash[]): TreeHash {
-  let row = parts;
-  while (row.length > 1) row = pairsOf(row);
-  return row[0] as TreeHash;
-}
-
-function pairsOf(row: readonly TreeHash[]): TreeHash[] {
-  return Array.from({ length: row.length / 2 }, (_, n) => nodeHash(row[2 * n] as TreeHash, row[2 * n + 1] as TreeHash));
+/**
+ * Returns the hash of a complete subtree from those of its 2^n parts of one size, one after the other. Each row of the
+ * tree replaces the one below in a copy. Digests are written as "binary" texts, because a buffer for each one costs more than
+ * its hash.
+ */
+export function completeHash(parts: Uint8Array): TreeHash {
+  const row = Buffer.from(parts);
+  for (let bytes = row.length; bytes > hash_bytes; bytes /= 2)
+    for (let at = 0; at < bytes; at += 2 * hash_bytes) {
+      row.copy(pair, 1, at, at + 2 * hash_bytes);
+      row.write(hash("sha256", pair, "binary"), at / 2, "binary");
+    }
+  return row.subarray(0, hash_bytes);
 }
 
 /** Returns the ranges with the hashes of the inclusion proof, in its order. Requires `index < size`. */

@@ -1,6 +1,7 @@
 import type { GrantScope } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../scripts/property-runs.ts";
 import { decide } from "../deciding/decide.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../testing/deciding.ts";
 import { grantCovers, grantTerms, grantText, isInScope, rulesInForce } from "./grant.ts";
@@ -107,6 +108,12 @@ test("a grant never covers an action that is blocked, held otherwise, or outside
   if (made.kind !== "allowed") throw new Error(made.message);
   const { id: agent_id } = example.intent.agent;
   const of = { agent_id, verb: example.intent.action.verb, at_most: [{ path: "/amount", value: 500 }] };
+  const examples: [number | string | null, "x" | "other" | "block"][] = [
+    [20, "x"],
+    [501, "x"],
+    [20, "other"],
+    [20, "block"],
+  ];
   const outcomes = new Set<string>();
   fc.assert(
     fc.property(
@@ -125,14 +132,7 @@ test("a grant never covers an action that is blocked, held otherwise, or outside
         outcomes.add(`${content.verdict} ${lifted !== null}`);
       },
     ),
-    {
-      examples: [
-        [20, "x"],
-        [501, "x"],
-        [20, "other"],
-        [20, "block"],
-      ],
-    },
+    { examples, numRuns: examples.length + runs(1_000) },
   );
   expect([...outcomes]).toEqual(expect.arrayContaining(["escalate true", "escalate false", "block false"]));
 });

@@ -87,6 +87,18 @@ describe("a legal hold", () => {
 });
 
 describe("retention", () => {
+  test("keeps all content until an admin sets days", async () => {
+    const org = await organization();
+    const old = await submit(org, "cus_1");
+    await db.query("update ledger set at = at - interval '5 years' where org_id = $1", [org.org.org_id]);
+    await keepRetention(later(2_000), () => false);
+    expect(await isErased(org, old)).toBe(false);
+    const days = { content_days: 1, failed_deliveries_days: null, facts_days: null };
+    await send("PUT", "/v1/retention", org.admin, days);
+    await keepRetention(later(2_000), () => false);
+    expect(await isErased(org, old)).toBe(true);
+  });
+
   test("erases old content page by page, but neither what is young, nor open reviews, nor what is on hold", async () => {
     const org = await organization();
     const { org_id } = org.org;

@@ -268,7 +268,7 @@ function decisionOf(row: DecidedIntent): Decision & { readonly execution: Execut
   return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution), ...erased };
 }
 
-export function intentRecord(row: DecidedIntent): IntentRecord {
+export function intentRecord(row: Omit<DecidedIntent, "execution">): IntentRecord {
   const masked = [...maskingOfAction(row).places];
   const { submitted, decided_as } = row.intent;
   return {

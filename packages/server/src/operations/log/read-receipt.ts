@@ -14,7 +14,7 @@ import {
   verifierKeyText,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { readIntent } from "../../store/intents/intents.ts";
+import { readAction } from "../../store/intents/intents.ts";
 import { readLogKeys } from "../../store/log/log-keys.ts";
 import { readWitnesses } from "../../store/log/log-witnesses.ts";
 import { readCheckpoint } from "../../store/log/read-checkpoint.ts";
@@ -71,7 +71,7 @@ async function receiptNow(
   if (decision?.type !== "decided") throw new Fault("not_found");
   const withheld = await withheldFrom(query, caller, intent_id, decision);
   const indexes = rows.map(({ entry }) => entry);
-  const signed = await noteOver(query, org_id, indexes.at(-1) ?? 0);
+  const signed = await noteOver(query, org_id, indexes.at(-1) ?? 0, witnesses.length > 0);
   if (signed === null) return null;
   const proofs = await inclusionProofs(query, org_id, indexes, signed.size);
   return {
@@ -114,7 +114,7 @@ async function withheldFrom(
 ): Promise<ReadonlySet<keyof Documents>> {
   // Nothing is left to hide after an erasure.
   if (intent === null && facts === null && data === null) return new Set();
-  const row = await readIntent(query, caller.org_id, intent_id);
+  const row = await readAction(query, caller.org_id, intent_id);
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   const masking = maskingOfAction(row);
   const [record, used] = [intentRecord(row), shownFacts(caller, row.facts)];
@@ -138,9 +138,15 @@ interface SignedHead {
  * Returns the newest checkpoint over the entry that a witness cosigned, with all its cosignatures, otherwise the newest
  * checkpoint. Null: none covers the entry.
  */
-async function noteOver(query: Query, org_id: string, entry: number): Promise<SignedHead | null> {
+async function noteOver(
+  query: Query,
+  org_id: string,
+  entry: number,
+  has_witnesses: boolean,
+): Promise<SignedHead | null> {
   const newest = await readCheckpoint(query, org_id);
   if (newest === null || newest.size <= entry) return null;
+  if (!has_witnesses) return newest;
   const cosigned = (await readWitnesses(query, org_id)).filter(({ size, line }) => size > entry && line !== null);
   const [best] = [...cosigned].sort((a, b) => b.size - a.size);
   if (best === undefined || best.note === null) return newest;

@@ -80,6 +80,8 @@ export interface StoredIntent extends DecidedIntent {
   readonly facts: MergedFacts;
 }
 
+export type DecidedAction = Omit<StoredIntent, "execution">;
+
 /** `from` is inclusive, `to` exclusive; RFC 3339. */
 export interface IntentFilter {
   readonly agent_id?: string | undefined;
@@ -113,7 +115,7 @@ const listed = {
 };
 
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
-  resolution, execution, created_at, erased`;
+  resolution, created_at, erased`;
 
 /** SQL: what happened to a decision afterwards, as names. */
 const afterwards = `array_remove(array[
@@ -168,22 +170,34 @@ export function currentDecision(stored: Pick<StoredDecision, "decision" | "resol
 /** Returns one intent with its facts. Throws if its JSON has an unknown shape. */
 export async function readIntent(query: Query, org_id: string, intent_id: string): Promise<StoredIntent | undefined> {
   const [row] = await query<IntentColumns>(
+    `select ${columns}, execution, facts from intents where org_id = $1 and intent_id = $2`,
+    [org_id, intent_id],
+  );
+  return row === undefined ? undefined : { ...decidedAction(row), execution: row.execution };
+}
+
+/** As `readIntent`, without what became of the action, which takes the database 1 ms more. */
+export async function readAction(query: Query, org_id: string, intent_id: string): Promise<DecidedAction | undefined> {
+  const [row] = await query<ActionColumns>(
     `select ${columns}, facts from intents where org_id = $1 and intent_id = $2`,
     [org_id, intent_id],
   );
-  return row === undefined ? undefined : storedIntent(row);
+  return row === undefined ? undefined : decidedAction(row);
 }
 
-interface IntentColumns extends Headers {
+interface IntentColumns extends ActionColumns {
+  readonly execution: StoredExecution | null;
+}
+
+interface ActionColumns extends Headers {
   readonly intent: unknown;
   readonly facts: unknown;
   readonly decision: unknown;
   readonly resolution: unknown;
-  readonly execution: StoredExecution | null;
 }
 
 /** Checks the members that reviews and overrides use, because a record in another form could let an action through. */
-function storedIntent({ intent, facts: facts_stored, decision, resolution, ...others }: IntentColumns): StoredIntent {
+function decidedAction({ intent, facts: facts_stored, decision, resolution, ...others }: ActionColumns): DecidedAction {
   const facts = factsOf(facts_stored);
   if (!isIntentDocument(intent) || facts === null || !isDecision(decision) || !isResolution(resolution))
     throw new Error(`${others.intent_id} is stored in an unknown form`);
@@ -216,7 +230,7 @@ export function listIntents(
   return readBounded<ListedIntent>(
     query,
     {
-      columns: `${columns}, ${afterwards} as afterwards`,
+      columns: `${columns}, execution, ${afterwards} as afterwards`,
       bytes: listed_bytes,
       from: `${listed[filter.execution ?? "all"]}
         where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
@@ -257,7 +271,7 @@ export function readListed(
   return readBounded<ListedIntent>(
     query,
     {
-      columns: `${columns}, ${afterwards} as afterwards`,
+      columns: `${columns}, execution, ${afterwards} as afterwards`,
       bytes: listed_bytes,
       from: "from intents where org_id = $1 and intent_id = any ($2::text[])",
       order: "intent_id desc",

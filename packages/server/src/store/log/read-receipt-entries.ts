@@ -53,6 +53,7 @@ export async function inclusionProofs(
   size: number,
 ): Promise<TreeHash[][]> {
   const paths = indexes.map((index) => inclusionRanges(index, size));
-  const read = await readTiles(query, org_id, tilesOf(paths.flat()));
-  return paths.map((ranges) => hashesOf(ranges, read));
+  const ranges = paths.flat();
+  const hashes = hashesOf(ranges, await readTiles(query, org_id, tilesOf(ranges)));
+  return paths.map((path) => hashes.splice(0, path.length));
 }
