@@ -315,3 +315,52 @@ test("a node that stops begins no turn", async () => {
   await writer.idle();
   expect(store.written).toEqual([]);
 });
+
+test("a node that stops ends its request, leaves no problem, and another node writes the object at once", async () => {
+  const org_id = await newStream();
+  const store = newStore();
+  await add(org_id, [0]);
+  const stopping = new AbortController();
+  const runtime = runtimeWith(store);
+  let isAsked = () => {};
+  const asked = new Promise<void>((resolve) => (isAsked = resolve));
+  const hanging: StreamWriting = {
+    ...runtime,
+    httpOut: {
+      ...runtime.httpOut,
+      ask: (_url, _headers, _body, terms) =>
+        new Promise((resolve) => {
+          terms.stopping?.addEventListener("abort", () => resolve(broken));
+          isAsked();
+        }),
+    },
+  };
+  const writer = createStreamWriter(hanging, stopping.signal);
+  await writer.pass();
+  await asked;
+  stopping.abort();
+  await writer.idle();
+  const stream = await db.tenant(org_id, (query) => readStream(query, org_id, stream_id));
+  expect(stream).toMatchObject({ problem: null, lag_entries: 1 });
+  await pass(runtime, 1_500);
+  expectWhole(store, 1);
+});
+
+test("without the master key of the secret nothing is sent, and the stream says so", async () => {
+  const org_id = await newStream();
+  const store = newStore();
+  await add(org_id, [0]);
+  await pass({ ...runtimeWith(store), sealer: createSealer(Buffer.alloc(32, 8)) }, 1_500);
+  expect(store.written).toEqual([]);
+  const stream = await db.tenant(org_id, (query) => readStream(query, org_id, stream_id));
+  expect(stream?.problem).toBe("The secret access key was sealed with another master key than this service has.");
+});
+
+test("a stream waits while the log has a problem, because its entries are under no checkpoint", async () => {
+  const org_id = await newStream();
+  const store = newStore();
+  await add(org_id, [0, 1]);
+  await db.query("update logs set seq = 1 where org_id = $1", [org_id]);
+  await pass(runtimeWith(store), 1_500);
+  expect(linesOf(store).flatMap(({ lines }) => lines)).toHaveLength(1);
+});
