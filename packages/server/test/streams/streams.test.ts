@@ -95,7 +95,7 @@ test("the store has the records of the audit trail in order, those of decisions 
   const names = [...store.objects.keys()].filter((name) => name.startsWith("a/b/"));
   expect(names).toContainEqual(expect.stringMatching(/^a\/b\/\d{4}\/\d\d\/\d\d\/\d\d-00001\.jsonl$/));
   await expect
-    .poll(() => [...store.objects.keys()].some((name) => /^a\/b\/.*\/\d\d\.checkpoint$/.test(name)), patience)
+    .poll(() => [...store.objects.keys()].some((name) => /^a\/b\/.*\/\d\d-\d{5}\.checkpoint$/.test(name)), patience)
     .toBe(true);
 });
 

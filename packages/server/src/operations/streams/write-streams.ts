@@ -123,16 +123,21 @@ async function takeStep(
   const tenant = runtime.db.tenant.bind(runtime.db);
   if (step.kind === "close") {
     const { hour, note } = step;
-    const problem = await write(`${hourPath(hour)}.checkpoint`, Buffer.from(note, "utf8"));
+    const problem = await write(`${objectName(step)}.checkpoint`, Buffer.from(note, "utf8"));
     if (problem !== null) return { problem };
     return (await tenant(org_id, (query) => saveClosed(query, lease, hour))) ? { seq } : lost;
   }
   const { hour, number, after } = step;
   const { bytes, to } = await readObject(runtime, lease, step, object_bytes_max);
   if (step.to === null && !(await tenant(org_id, (query) => saveEnd(query, lease, { hour, number, to })))) return lost;
-  const problem = await write(`${hourPath(hour)}-${String(number).padStart(5, "0")}.jsonl`, bytes);
+  const problem = await write(`${objectName(step)}.jsonl`, bytes);
   if (problem !== null) return { problem };
   return (await tenant(org_id, (query) => savePosition(query, lease, { after, to }))) ? { seq: to } : lost;
+}
+
+/** A checkpoint has the name of the last object that it covers, so an older one that arrives late replaces no newer one. */
+function objectName({ hour, number }: { readonly hour: string; readonly number: number }): string {
+  return `${hourPath(hour)}-${String(number).padStart(5, "0")}`;
 }
 
 /** Reads the entries of an object. Without a stored end, it ends with its hour or with the entry that fills it. */

@@ -58,8 +58,8 @@ export async function leaseStream(
 /** The next thing to write after the position. `hour` is RFC 3339. */
 export type StreamStep =
   | { readonly kind: "nothing" }
-  /** The checkpoint of an hour that is over. */
-  | { readonly kind: "close"; readonly hour: string; readonly note: string }
+  /** The checkpoint of an hour that is over, which has `number` objects. */
+  | { readonly kind: "close"; readonly hour: string; readonly number: number; readonly note: string }
   /** Object `number` of the hour: entries after `after` up to `to`. `to` null: its end is not stored yet. */
   | {
       readonly kind: "object";
@@ -71,6 +71,7 @@ export type StreamStep =
 
 interface Place {
   readonly current: string | null;
+  readonly objects: number | null;
   readonly closed: boolean | null;
   readonly over: boolean | null;
   readonly next_hour: string | null;
@@ -83,11 +84,11 @@ export async function nextStep(
   seq: number,
 ): Promise<StreamStep> {
   const [place] = await query<Place>(
-    `select c.hour as current, c.closed, c.hour + interval '1 hour' + ${grace} <= statement_timestamp() as over,
+    `select c.hour as current, c.objects, c.closed, c.hour + interval '1 hour' + ${grace} <= statement_timestamp() as over,
        case when n.at is not null then greatest(c.hour, date_trunc('hour', n.at, 'UTC')) end as next_hour, g.note
      from logs g
      left join lateral (
-       select h.hour, h.closed from stream_hours h where h.org_id = $1 and h.stream_id = $2 and h.ends[1] <= $3::bigint
+       select h.hour, h.closed, cardinality(h.ends) as objects from stream_hours h where h.org_id = $1 and h.stream_id = $2 and h.ends[1] <= $3::bigint
        order by h.hour desc limit 1) c on true
      left join lateral (
        select l.at from ledger l where l.org_id = $1 and l.seq > $3::bigint and l.seq <= $4::bigint order by l.seq limit 1) n on true
@@ -95,9 +96,9 @@ export async function nextStep(
     [org_id, stream_id, seq, covered_seq],
   );
   if (place === undefined) throw new Error(`organization ${org_id} has no log`);
-  const { current, closed, over, next_hour: hour, note } = place;
+  const { current, objects, closed, over, next_hour: hour, note } = place;
   if (current !== null && closed === false && (hour === null ? over === true : hour > current))
-    return { kind: "close", hour: current, note };
+    return { kind: "close", hour: current, number: objects ?? 0, note };
   if (hour === null) return { kind: "nothing" };
   const ends = await readEnds(query, { org_id, stream_id }, hour);
   const at = ends.findIndex((end) => end > seq);
