@@ -1,5 +1,5 @@
 /** Streams over the API, to a store that verifies signatures, and to files. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { networkList } from "@countersign/core";
@@ -186,6 +186,15 @@ test("files are below the operator's directory, by organization and stream", asy
   const hour = new Date(now_ms()).toISOString().slice(0, 13).replace("T", "-").replaceAll("-", "/");
   const text = await readFile(join(stream_dir, org.org.org_id, stream_id, `${hour}-00001.jsonl`), "utf8");
   expect(text).toContain('"type":"decided"');
+  await api("DELETE", `/${stream_id}`);
+});
+
+test("a directory that cannot be written is a problem with the system's reason", async () => {
+  const stream_id = await created({ target: { kind: "file" } });
+  await mkdir(join(stream_dir, org.org.org_id), { recursive: true });
+  await writeFile(join(stream_dir, org.org.org_id, stream_id), "in the way");
+  const { test: tried } = (await api("POST", `/${stream_id}/test`)).json;
+  expect(tried.problem).toMatch(/^The file could not be written \(E[A-Z]+\)\.$/);
   await api("DELETE", `/${stream_id}`);
 });
 

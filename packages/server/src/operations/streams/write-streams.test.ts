@@ -367,3 +367,18 @@ test("a stream waits while the log has a problem, because its entries are under 
   await pass(runtimeWith(store), 1_500);
   expect(linesOf(store).flatMap(({ lines }) => lines)).toHaveLength(1);
 });
+
+test("an entry that is missing in the ledger stops the stream, which says so and does not go past it", async () => {
+  const org_id = await newStream();
+  const store = newStore();
+  await add(org_id, [0, 1, 2]);
+  store.fate = () => "refuses";
+  await pass(runtimeWith(store), 1);
+  await db.query("delete from ledger where org_id = $1 and seq = 1", [org_id]);
+  await passTime(org_id);
+  store.fate = () => "stores";
+  await pass(runtimeWith(store), 1);
+  expect(store.written).toEqual([]);
+  const stream = await db.tenant(org_id, (query) => readStream(query, org_id, stream_id));
+  expect(stream?.problem).toBe("The service could not read the entries. Its log has the reason.");
+});

@@ -74,11 +74,24 @@ interface Terms {
 /** Never rejects. */
 async function takeTurn(runtime: StreamWriting, key: StreamKey, terms: Terms): Promise<void> {
   const { org_id, stream_id } = key;
+  let lease: StreamLease | null = null;
   try {
-    const lease = await runtime.db.tenant(org_id, (query) => leaseStream(query, key, lease_seconds));
+    lease = await runtime.db.tenant(org_id, (query) => leaseStream(query, key, lease_seconds));
     if (lease !== null) await writeWithin(runtime, lease, terms);
   } catch (error) {
     runtime.log.error({ err: error, org_id, stream_id }, "a stream could not be written");
+    if (lease !== null) await saveUnexpected(runtime, lease);
+  }
+}
+
+/** Shows the failure and waits as after others. Without the database, the lease is the wait. Never rejects. */
+async function saveUnexpected({ db, log }: StreamWriting, lease: StreamLease): Promise<void> {
+  const { org_id, stream_id } = lease;
+  const problem = "The service could not read the entries. Its log has the reason.";
+  try {
+    await db.tenant(org_id, (query) => saveStreamProblem(query, lease, problem));
+  } catch (error) {
+    log.warn({ err: error, org_id, stream_id }, "the problem of a stream could not be stored");
   }
 }
 
@@ -120,19 +133,20 @@ async function takeStep(
   object_bytes_max: number,
 ): Promise<Outcome> {
   const { org_id } = lease;
-  const tenant = runtime.db.tenant.bind(runtime.db);
+  const { db } = runtime;
   if (step.kind === "close") {
     const { hour, note } = step;
     const problem = await write(`${objectName(step)}.checkpoint`, Buffer.from(note, "utf8"));
     if (problem !== null) return { problem };
-    return (await tenant(org_id, (query) => saveClosed(query, lease, hour))) ? { seq } : lost;
+    return (await db.tenant(org_id, (query) => saveClosed(query, lease, hour))) ? { seq } : lost;
   }
   const { hour, number, after } = step;
   const { bytes, to } = await readObject(runtime, lease, step, object_bytes_max);
-  if (step.to === null && !(await tenant(org_id, (query) => saveEnd(query, lease, { hour, number, to })))) return lost;
+  if (step.to === null && !(await db.tenant(org_id, (query) => saveEnd(query, lease, { hour, number, to }))))
+    return lost;
   const problem = await write(`${objectName(step)}.jsonl`, bytes);
   if (problem !== null) return { problem };
-  return (await tenant(org_id, (query) => savePosition(query, lease, { after, to }))) ? { seq: to } : lost;
+  return (await db.tenant(org_id, (query) => savePosition(query, lease, { after, to }))) ? { seq: to } : lost;
 }
 
 /** A checkpoint has the name of the last object that it covers, so an older one that arrives late replaces no newer one. */
