@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
  */
 type Called = Exclude<
   OperationId & keyof Client,
-  "exportDecisions" | "exportAudit" | "getIntentReceipt" | "getLogTile"
+  "exportDecisions" | "exportAudit" | "exportReceipts" | "getIntentReceipt" | "getLogTile"
 >;
 /** The resource in an answer, without its envelope, and the fields beside it. */
 type Unwrapped<A> = A extends null

@@ -73,6 +73,27 @@ test("the tlog-proof has the leaf, its index, its path and the checkpoint, as C2
   );
 });
 
+test("a request that prefers text/plain gets the tlog-proof, and `format` counts more than Accept", async () => {
+  const intent_id = await submitted(of.agent, heldBody);
+  const ask = async (accept: string, query = "") => {
+    const headers = { "X-API-Key": of.operator, accept };
+    const response = await fetch(`${url}/v1/intents/${intent_id}/receipt${query}`, { headers });
+    expect([response.status, response.headers.get("vary")]).toEqual([200, "Accept"]);
+    const text = await response.text();
+    const is_proof = text.startsWith("c2sp.org/tlog-proof@v1\n");
+    expect(response.headers.get("content-type")).toBe(
+      is_proof ? "text/plain; charset=utf-8" : "application/json; charset=utf-8",
+    );
+    return is_proof ? "tlog-proof" : JSON.parse(text).format;
+  };
+  for (const accept of ["text/plain", "text/plain, */*;q=0.1", "application/json;q=0.5, text/plain"])
+    expect([accept, await ask(accept)]).toEqual([accept, "tlog-proof"]);
+  for (const accept of ["*/*", "application/json, text/plain, */*", "application/json", "image/png", ";;", ""])
+    expect([accept, await ask(accept)]).toEqual([accept, "countersign.receipt.v1"]);
+  expect(await ask("text/plain", "?format=json")).toBe("countersign.receipt.v1");
+  expect(await ask("application/json", "?format=tlog-proof")).toBe("tlog-proof");
+});
+
 test("documents with hidden values are withheld from people, and the receipt still verifies", async () => {
   const content = { password: "correct horse", version: 4 };
   const body = { ...heldBody, intent: { ...heldBody.intent, payload: { content } } };

@@ -29,7 +29,9 @@ test("counters grant and reset change one key, and the list shows a request for 
   const run = (...args: string[]) => runCli(["counters", ...args, "--url", url], { COUNTERSIGN_API_KEY: of.operator });
   const why = ["--reason", "end of quarter"];
   const granted = await run("grant", "spent", '["Bot", 4711]', "--amount", "100.5", "--actions", "2", ...why);
-  expect(granted.stdout).toBe("spent of bot, 4711 has more; -1 actions count, with the sum 799.5\n");
+  expect(granted.stdout).toBe(
+    "spent of bot, 4711 has more; 1 action counts, with the sum 900; granted: 2 actions and the amount 100.5\n",
+  );
   const reset = await run("reset", "spent", '["bot", 4711]', ...why);
   expect(reset.stdout).toBe("spent of bot, 4711 was reset; 0 actions count, with the sum 0\n");
   const asked = await run("grant", "paid", '["bot", 4711]', "--amount", "5", ...why);

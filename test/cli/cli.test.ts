@@ -16,7 +16,7 @@ test("--version prints the version of the package", async () => {
 });
 
 /** Groups of commands that also do something themselves. */
-const doing = ["export"];
+const doing = ["evidence", "export"];
 
 const commands = createProgram(capturingTerminal().terminal).commands.flatMap((command) => {
   const name = command.name();

@@ -62,6 +62,9 @@ inBrowser("what the console hands out", () => {
     );
     expect(await violationsInBoth(page)).toEqual([]);
     await page.getByRole("button", { name: "Export", exact: true }).click();
+    const month = /^countersign evidence --from \d{4}-\d\d-01 --to \d{4}-\d\d-01$/;
+    expect(await page.getByRole("dialog").locator("code").textContent()).toMatch(month);
+    expect(await violationsInBoth(page, in_dialog)).toEqual([]);
     await page.getByLabel("Period").selectOption("Everything");
     await page.getByLabel("Format").selectOption("JSON Lines, with everything");
     const download = page.waitForEvent("download");

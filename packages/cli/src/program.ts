@@ -4,6 +4,7 @@ import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addAudit } from "./commands/evidence/audit.ts";
+import { addEvidence } from "./commands/evidence/evidence.ts";
 import { addVerify } from "./commands/evidence/verify.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
@@ -12,6 +13,7 @@ import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
 import { addApprovals, addGrants } from "./commands/operate/approvals.ts";
+import { addChannels } from "./commands/operate/channels.ts";
 import { addCounters } from "./commands/operate/counters.ts";
 import { addErasure } from "./commands/operate/erasure.ts";
 import { addFreeze } from "./commands/operate/freeze.ts";
@@ -56,7 +58,7 @@ export function createProgram(terminal: Terminal): Command {
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addVerify, addFigures, addDistribute],
     ...[addAgents, addMembranes, addRollouts, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
-    ...[addLog, addErasure, addStreams],
+    ...[addLog, addErasure, addEvidence, addChannels, addStreams],
   ])
     add(program, terminal);
   return program;

@@ -152,6 +152,9 @@ export {
   isExtension,
   isIncluded,
   type LeafRange,
+  type LeafRun,
+  rangeProofRanges,
+  rootOfRange,
   type TreeHash,
   type TreeHead,
 } from "./log/tree.ts";

@@ -9,7 +9,13 @@ import type * as worker from "./edge/workers/worker.ts";
 
 export type { InspectedDatabase, Instance } from "./edge/instance/instance.ts";
 export type { SecretsStatus } from "./edge/instance/secrets.ts";
-export { findPostgres, openKeyRing, readPacks, replaceMasterKeyFile } from "./edge/instance/without-database.ts";
+export {
+  findPostgres,
+  openKeyRing,
+  readPacks,
+  readVerifyPage,
+  replaceMasterKeyFile,
+} from "./edge/instance/without-database.ts";
 export { type Config, readConfig } from "./edge/start/config.ts";
 export { isWorker, workersOf } from "./edge/workers/worker-count.ts";
 export type { Verified } from "./operations/audit/verify-organization.ts";

@@ -17,6 +17,8 @@ interface Exported<F extends Filters> {
   readonly what: string;
   /** The filters of the page. */
   readonly filters: F;
+  /** True: the dialog names the command that writes the evidence of the period. */
+  readonly evidence?: boolean;
   readonly run: (
     client: Client,
     query: F & { readonly format: ExportFormat },
@@ -48,6 +50,7 @@ const formats = Object.keys(exportFormats) as ExportFormat[];
 function ExportDialog<F extends Filters>({
   what,
   filters,
+  evidence = false,
   run,
   onClose,
 }: Exported<F> & { readonly onClose: () => void }) {
@@ -79,6 +82,7 @@ function ExportDialog<F extends Filters>({
         onChange={(event) => setFormat(event.target.value as ExportFormat)}
         options={formats.map((name) => [name, formatTexts[name]] as const)}
       />
+      {evidence && from !== undefined && <EvidenceHint from={from} {...(to === undefined ? {} : { to })} />}
       {file.progress !== null && (
         <p role="status">
           <progress aria-label="Exported" value={file.progress.done} max={1} />
@@ -94,6 +98,17 @@ function ExportDialog<F extends Filters>({
         </button>
       </div>
     </Dialog>
+  );
+}
+
+function EvidenceHint({ from, to }: Filters) {
+  const times = [["--from", from] as const, ["--to", to] as const];
+  const options = times.flatMap(([name, time]) => (time === undefined ? [] : [`${name} ${time.slice(0, 10)}`]));
+  return (
+    <p className="small muted">
+      {"For an auditor, this command writes one archive with receipts, records and policies: "}
+      <code>{["countersign evidence", ...options].join(" ")}</code>
+    </p>
   );
 }
 

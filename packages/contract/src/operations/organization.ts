@@ -11,6 +11,7 @@ import {
   exportFormats,
   Overview,
   OverviewQuery,
+  ReceiptExportQuery,
   wrapped,
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
@@ -93,5 +94,17 @@ export const exportOperations = {
     auth: ["operator", "auditor"],
     query: AuditExportQuery,
     answers: { 200: file },
+  },
+  exportReceipts: {
+    ...exporting,
+    path: "/v1/exports/receipts",
+    summary: "Export the receipts of a period's decisions as a file",
+    description:
+      `${how} Each line is a receipt, byte for byte as GET /v1/intents/{intent_id}/receipt makes it. All have the same checkpoint, which covers the ` +
+      "period. The service waits up to 3 s for such a checkpoint.",
+    auth: ["operator", "auditor"],
+    query: ReceiptExportQuery,
+    answers: { 200: { ...file, media_types: [exportFormats.jsonl.media_type] } },
+    refuses: ["receipt_not_ready"],
   },
 } as const satisfies Record<string, Operation>;

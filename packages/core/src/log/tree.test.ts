@@ -11,6 +11,8 @@ import {
   isExtension,
   isIncluded,
   nodeHash,
+  rangeProofRanges,
+  rootOfRange,
   type TreeHash,
 } from "./tree.ts";
 
@@ -98,5 +100,25 @@ test("from tiles, the root of any size is the naive tree's, and every proof lead
       expect(isExtension(old_head, { size, root: leafOf(-1) }, extension)).toBe(false);
     }),
     { numRuns: runs(1_000) },
+  );
+});
+
+test("the hashes beside a range prove each of its leaves at its place, and no others", () => {
+  fc.assert(
+    fc.property(sizes, fc.nat(), fc.nat(), (size, one, other) => {
+      const read = tiled(size);
+      const [first = 0, last = 0] = [one % size, other % size].sort((a, b) => a - b);
+      const root = hashesOf([{ from: 0, to: size }], read)[0] as TreeHash;
+      const proof = hashesOf(rangeProofRanges(first, last, size), read);
+      const rootBy = (leafHash: (index: number) => TreeHash) => rootOfRange({ first, last, leafHash }, size, proof);
+      expect(rootBy((index) => leaves[index] as TreeHash)).toEqual(root);
+      const changed = first + Math.floor((last - first) / 2);
+      expect(rootBy((index) => leafOf(index === changed ? -1 : index))).not.toEqual(root);
+      expect(rootOfRange({ first, last, leafHash: leafOf }, size, [...proof, root])).toBeNull();
+      if (last > first)
+        expect(rootOfRange({ first: first + 1, last, leafHash: leafOf }, size, proof)).not.toEqual(root);
+      expect(rootOfRange({ first, last: size, leafHash: leafOf }, size, proof)).toBeNull();
+    }),
+    { numRuns: runs(500) },
   );
 });

@@ -148,3 +148,38 @@ export function isExtension(old: TreeHead, head: TreeHead, proof: readonly TreeH
   }
   return last === 0 && Buffer.compare(found_old, old.root) === 0 && Buffer.compare(found, head.root) === 0;
 }
+
+/**
+ * Returns the ranges whose hashes prove that the tree of this size has the leaves `first` to `last` at their places, and no
+ * other leaf between them. From left to right. Requires `first <= last < size`.
+ */
+export function rangeProofRanges(first: number, last: number, size: number): LeafRange[] {
+  const left = inclusionRanges(first, size).filter(({ to }) => to <= first);
+  const right = inclusionRanges(last, size).filter(({ from }) => from > last);
+  return [...left.reverse(), ...right];
+}
+
+/** A part of a tree: the hash of leaf number n for each n from `first` to `last`. */
+export interface LeafRun {
+  readonly first: number;
+  readonly last: number;
+  readonly leafHash: (index: number) => TreeHash;
+}
+
+/** Returns the root that these leaves and the hashes of `rangeProofRanges` have. Null: the proof is too long or too short. */
+export function rootOfRange(
+  { first, last, leafHash }: LeafRun,
+  size: number,
+  proof: readonly TreeHash[],
+): TreeHash | null {
+  if (first > last || last >= size || proof.length !== rangeProofRanges(first, last, size).length) return null;
+  let used = 0;
+  const rootOf = (from: number, to: number): TreeHash => {
+    if (to <= first || from > last) return proof[used++] as TreeHash;
+    if (to - from === 1) return leafHash(from);
+    const split = from + splitOf(to - from);
+    const left = rootOf(from, split);
+    return nodeHash(left, rootOf(split, to));
+  };
+  return rootOf(0, size);
+}

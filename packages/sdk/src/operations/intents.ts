@@ -131,8 +131,8 @@ function recordCalls(call: Transport) {
      * Returns the receipt of an intent as text: a file for `verifyReceipt`, or with `tlog-proof` the C2SP tlog-proof of
      * the decision. Keep the text unchanged.
      */
-    getIntentReceipt: (intent_id: string, query: ReceiptQuery = {}) =>
-      call<string>("GET", path(intent_id, "/receipt"), { query: { ...query }, as: "text" }),
+    getIntentReceipt: (intent_id: string, { format = "json" }: ReceiptQuery = {}) =>
+      call<string>("GET", path(intent_id, "/receipt"), { query: { format }, as: "text" }),
   };
 }
 

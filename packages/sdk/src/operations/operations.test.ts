@@ -152,6 +152,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   getOverview: (client) => client.getOverview({ mode: "live" }),
   listAudit: (client) => client.listAudit({ type: "decided" }),
   exportDecisions: (client) => client.exportDecisions({ format: "csv" }, { on_part: () => undefined }),
+  exportReceipts: (client) => client.exportReceipts({ from: "2026-11-01T00:00:00Z" }, { on_part: () => undefined }),
   exportAudit: (client) => client.exportAudit({ format: "csv", type: "decided" }, { on_part: () => undefined }),
   getLogCheckpoint: (client) => client.getLogCheckpoint({ cosigned: "true" }),
   getLogTile: (client) => client.getLogTile("0/x001/234.p/5"),

@@ -11,6 +11,7 @@ import type {
   OrganizationSettings,
   Overview,
   PipelineMode,
+  ReceiptExportQuery,
   Usage,
 } from "@countersign/contract";
 import type { Page, PageQuery } from "../page.ts";
@@ -63,6 +64,13 @@ export function organizationCalls(call: Transport) {
 
     /** Exports the organization's audit trail as a file. See `exportDecisions`. */
     exportAudit: (query: AuditExportQuery, options: ExportOptions) => exported("/v1/exports/audit", query, options),
+
+    /**
+     * Exports the receipts of a period's decisions, one a line, all under one checkpoint. See `exportDecisions`. Keep the bytes of
+     * each line unchanged for `verifyReceipt`.
+     */
+    exportReceipts: (query: ReceiptExportQuery, options: ExportOptions) =>
+      exported("/v1/exports/receipts", query, options),
 
     /** Returns who the service sees as the caller. */
     getCaller: async () => (await call<{ caller: CallerInfo }>("GET", "/v1/me")).caller,

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { type ReceiptVerdict, receiptStory, type VerifyReceiptOptions, verifyReceipt } from "@countersign/sdk/verify";
-import { type Command, CommanderError, Option } from "commander";
+import { type ReceiptVerdict, receiptStory, verifyReceipt } from "@countersign/sdk/verify";
+import type { Command } from "commander";
 import { CommandFailed } from "../../command-failed.ts";
 import { unreadable } from "../../file-fault.ts";
 import type { Terminal } from "../../terminal.ts";
-import { readTextFile } from "../../text-file.ts";
 import { visible, visibleJson } from "../../visible.ts";
+import { type TermsOptions, termsOf, withTerms } from "./given-terms.ts";
 
 const help = `
 Needs no service and no network. --key is the log's verifier key, as a text or as a file with one key a line. Get it from
@@ -21,35 +21,18 @@ Examples:
   $ countersign verify receipt.json --key keys.txt --json | jq .proved
   $ countersign verify receipt.json --key keys.txt --known checkpoint.txt --proof proof.txt`;
 
-interface VerifyOptions {
-  readonly key: readonly string[];
-  readonly known?: string;
-  readonly proof?: string;
+interface VerifyOptions extends TermsOptions {
   readonly json: boolean;
 }
 
 export function addVerify(program: Command, terminal: Terminal): void {
-  program
-    .command("verify <file>")
+  withTerms(program.command("verify <file>"))
     .description("check a receipt of one decision, offline")
-    .addOption(
-      new Option("--key <key>", "a verifier key that you trust, or a file of keys; may be repeated")
-        .argParser(collected)
-        .makeOptionMandatory(),
-    )
-    .option("--known <file>", "a checkpoint that you noted at another time")
-    .option("--proof <file>", "the consistency proof between both checkpoints (with --known)")
-    .option("--json", "print JSON", false)
     .addHelpText("after", help)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
     .action(async (file: string, options: VerifyOptions) => {
       terminal.exitCode = await verify(terminal, file, options);
     });
 }
-
-const collected = (key: string, keys: readonly string[] = []): string[] => [...keys, key];
 
 async function verify(terminal: Terminal, file: string, { json, ...options }: VerifyOptions): Promise<number> {
   let verdict: ReceiptVerdict;
@@ -70,23 +53,6 @@ async function bytesOf(file: string): Promise<Uint8Array> {
   } catch (error) {
     throw unreadable(file, error);
   }
-}
-
-async function termsOf({ key, known, proof }: Omit<VerifyOptions, "json">): Promise<VerifyReceiptOptions> {
-  if ((known === undefined) !== (proof === undefined)) throw new CommandFailed("give --known and --proof together");
-  const keys = await Promise.all(key.map(keysOf));
-  if (known === undefined || proof === undefined) return { keys: keys.flat() };
-  const hashes = linesOf(await readTextFile(proof, `--proof ${proof}`));
-  return { keys: keys.flat(), known: { checkpoint: await readTextFile(known, `--known ${known}`), proof: hashes } };
-}
-
-/** Only the text of a key has two plus signs. */
-async function keysOf(key: string): Promise<string[]> {
-  return key.split("+").length > 2 ? [key] : linesOf(await readTextFile(key, `--key ${key}`));
-}
-
-function linesOf(text: string): string[] {
-  return text.split(/\r?\n/).filter((line) => line.trim() !== "");
 }
 
 function textOf(verdict: ReceiptVerdict): string {

@@ -1,6 +1,7 @@
 import { type Counter, type CounterAdjustmentInput, limits, type PipelineMode } from "@countersign/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../../command-failed.ts";
+import { counted } from "../../counted.ts";
 import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../../service.ts";
 import { formatTable } from "../../table.ts";
 import type { Terminal } from "../../terminal.ts";
@@ -90,8 +91,19 @@ async function adjust(
   if (counter === undefined) throw new CommandFailed(strangerText(""));
   const done = kind === "reset" ? "was reset" : "has more";
   const said = adjusted ? done : "is unchanged: a second, different person must run the same command within 24 hours";
-  const counts = `${counter.n.toLocaleString("en-US")} actions count, with the sum ${amountText(counter.sum)}`;
-  terminal.print(visible(`${name} of ${counter.key.map(String).join(", ")} ${said}; ${counts}`));
+  terminal.print(visible(`${name} of ${counter.key.map(String).join(", ")} ${said}; ${countsText(counter)}`));
+}
+
+/** `n` and `sum` are less what people granted, so they can be below 0. */
+function countsText({ n, sum, granted_n, granted_sum }: Counter): string {
+  const counting = n + granted_n;
+  const noun = counting === 1 ? "action counts" : "actions count";
+  const counts = `${counting.toLocaleString("en-US")} ${noun}, with the sum ${amountText(sum === null ? null : sum + granted_sum)}`;
+  const granted = [
+    ...(granted_n === 0 ? [] : [counted(granted_n, "action")]),
+    ...(granted_sum === 0 ? [] : [`the amount ${amountText(granted_sum)}`]),
+  ];
+  return granted.length === 0 ? counts : `${counts}; granted: ${granted.join(" and ")}`;
 }
 
 /** A text, or the JSON array of several values. */

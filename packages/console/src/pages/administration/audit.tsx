@@ -80,6 +80,7 @@ export function AuditPage() {
         <ExportButton
           what="audit trail"
           filters={asked}
+          evidence
           run={(client, query, following) => client.exportAudit(query, following)}
         />
       </PageHead>

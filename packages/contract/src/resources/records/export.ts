@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { AuditListQuery } from "../audit.ts";
 import { ErrorObject } from "../error.ts";
 import { IntentListQuery } from "../intent.ts";
-import { closed, oneOf, text } from "../shapes.ts";
+import { closed, oneOf, text, timeInput } from "../shapes.ts";
 
 /** The formats of exports, by the end of the file's name. */
 export const exportFormats = {
@@ -22,12 +22,27 @@ const format = oneOf(exportFormatNames, {
 const { limit: _, cursor: __, ...decisionFilters } = IntentListQuery.properties;
 const { limit: ___, cursor: ____, ...auditFilters } = AuditListQuery.properties;
 
+const as_of_seq = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "only what was recorded up to this record of the audit trail; default: the newest",
+  }),
+);
+
 /** The filters of the lists, without their pages. */
-export const DecisionExportQuery = closed({ format, ...decisionFilters });
+export const DecisionExportQuery = closed({ format, ...decisionFilters, as_of_seq });
 export type DecisionExportQuery = Static<typeof DecisionExportQuery>;
 
-export const AuditExportQuery = closed({ format, ...auditFilters });
+export const AuditExportQuery = closed({ format, ...auditFilters, as_of_seq });
 export type AuditExportQuery = Static<typeof AuditExportQuery>;
+
+/** `from` is included, `to` is not. */
+export const ReceiptExportQuery = closed({
+  from: Type.Optional(timeInput("decided at or after")),
+  to: Type.Optional(timeInput("decided before")),
+});
+export type ReceiptExportQuery = Static<typeof ReceiptExportQuery>;
 
 const count = () => Type.Integer({ minimum: 0 });
 

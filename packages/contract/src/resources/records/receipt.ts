@@ -6,7 +6,8 @@ export const receiptFormats = ["json", "tlog-proof"] as const;
 export const ReceiptQuery = closed({
   format: Type.Optional(
     oneOf(receiptFormats, {
-      description: "default json; tlog-proof: the C2SP tlog-proof text of the decision's entry",
+      description:
+        "tlog-proof: the C2SP tlog-proof text of the decision's entry. Default: tlog-proof if the request prefers text/plain (Accept), else json",
     }),
   ),
 });

@@ -1,5 +1,8 @@
 /** Operations of commands that need no open database. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Pack } from "@countersign/contract";
+import { console_dir } from "../../paths.ts";
 import type { KeyRing } from "../../ports.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import type { Config } from "../start/config.ts";
@@ -65,4 +68,14 @@ export async function readPacks(): Promise<Pack[]> {
 export async function findPostgres({ path }: Pick<Config, "path">) {
   const { packagedBinaries, systemBinaries } = await import("../../store/embedded-postgres/binaries.ts");
   return (await packagedBinaries({})) ?? (await systemBinaries({ path }))[0];
+}
+
+/** Returns the page that verifies receipts, as the service serves it at /verify.html. Null: this installation has no built console. */
+export async function readVerifyPage(): Promise<Uint8Array | null> {
+  try {
+    return await readFile(join(console_dir, "verify.html"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
 }

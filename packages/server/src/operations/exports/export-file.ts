@@ -1,8 +1,9 @@
 /** Makes a file from the pages of a list. Memory holds one page of rows and its bytes. */
 import { createHash } from "node:crypto";
 import type { ExportFormat, ExportProgress, ExportSummary } from "@countersign/contract";
-import { type Column, csvHead, csvLine, parseTimestampUs } from "@countersign/core";
+import { type Column, csvHead, csvLine, faultAt, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { readAuditSeq } from "../../store/organizations/heads.ts";
 import { idTime_ms } from "../../store/rows/first-id-at.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -26,9 +27,8 @@ export interface ExportedFile {
   readonly parts: AsyncGenerator<ExportPart, ExportSummary>;
 }
 
-/** The columns and the rows of an export, newest first. */
+/** The rows of an export, newest first. */
 export interface ExportSource<Row> {
-  readonly columns: readonly Column<Row>[];
   readonly timeOf: (row: Row) => string;
   readonly pages: AsyncIterable<readonly Row[]>;
 }
@@ -63,13 +63,28 @@ export async function* pagesUpTo<Row, Place>(
   } while (place !== null);
 }
 
+/**
+ * Returns the newest audit record that an export covers: the given one, or the newest of all. Faults: invalid_request (there is
+ * no such record).
+ */
+export async function asOfSeq({ db }: Pick<Runtime, "db">, org_id: string, given: number | undefined): Promise<number> {
+  const newest = await db.tenant(org_id, (query) => readAuditSeq(query, org_id));
+  if (given === undefined) return newest;
+  if (given <= newest) return given;
+  throw faultAt(
+    "invalid_request",
+    "/as_of_seq",
+    "out_of_range",
+    `The newest audit record is ${newest}. Send at most that.`,
+  );
+}
+
 export async function* exportParts<Row extends object>(
   source: ExportSource<Row>,
-  format: ExportFormat,
+  encoder: ExportEncoder<Row>,
   oldest_us: number,
   as_of_seq: number,
 ): AsyncGenerator<ExportPart, ExportSummary> {
-  const encoder = encoders[format](source.columns);
   const sum = createHash("sha256");
   let bytes = 0;
   let rows = 0;
@@ -94,6 +109,14 @@ export async function* exportParts<Row extends object>(
 }
 
 const share = (value: number) => Math.min(Math.max(value, 0), 1);
+
+/** Returns what writes rows with these columns in a format. */
+export function encoderFor<Row extends object>(
+  format: ExportFormat,
+  columns: readonly Column<Row>[],
+): ExportEncoder<Row> {
+  return encoders[format](columns);
+}
 
 type Encoders = {
   readonly [Format in ExportFormat]: <Row extends object>(columns: readonly Column<Row>[]) => ExportEncoder<Row>;

@@ -1,11 +1,14 @@
 /** Reads what a receipt is made of (decision 0064). */
 import { hashesOf, inclusionRanges, type TreeHash, tilesOf } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { readBounded } from "../rows/bounded-page.ts";
+import { seqNear } from "../audit/audit.ts";
+import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
+import { newestHead } from "../rows/newest-head.ts";
 import { readTiles } from "./read-tiles.ts";
 
 /** Documents are texts as stored, salts hex. Null: erased, or the type has no such document. */
 export interface ReceiptRow {
+  readonly intent_id: string;
   readonly entry: number;
   readonly type: string;
   readonly leaf: string;
@@ -19,30 +22,83 @@ export interface ReceiptRow {
 
 const entries_max = 1_000;
 
-const columns = `entry, seq, type, ledger_leaf(l) as leaf, intent::text, facts::text, data::text,
+/** Rows of one read of many intents. */
+const page_rows_max = 2_000;
+
+const columns = `intent_id, entry, seq, type, ledger_leaf(l) as leaf, intent::text, facts::text, data::text,
   encode(intent_salt, 'hex') as intent_salt, encode(facts_salt, 'hex') as facts_salt, encode(data_salt, 'hex') as data_salt`;
+const bytes = "coalesce(octet_length(intent), 0) + coalesce(octet_length(facts), 0) + coalesce(octet_length(data), 0)";
+const is_happening = "<> 'decided' and type not in ('delivered', 'delivery_failed', 'delivery_retried')";
 
 /**
  * Returns the decision's entry, then the others of the intent, in order, without those of deliveries. Up to 1,000 and
- * about 4 MiB.
+ * about 4 MiB. `seq`: only entries up to this one; null: all.
  */
-export async function readReceiptRows(query: Query, org_id: string, intent_id: string): Promise<ReceiptRow[]> {
-  const of = "from ledger l where org_id = $1 and intent_id = $2 and type";
+export async function readReceiptRows(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+  seq: number | null = null,
+): Promise<ReceiptRow[]> {
+  const of = "from ledger l where org_id = $1 and intent_id = $2 and ($3::bigint is null or seq <= $3) and type";
   const { rows } = await readBounded<ReceiptRow>(
     query,
     {
       columns: "*",
-      bytes: "coalesce(octet_length(intent), 0) + coalesce(octet_length(facts), 0) + coalesce(octet_length(data), 0)",
+      bytes,
       from: `from (
         select ${columns} ${of} = 'decided'
-        union all (select ${columns} ${of} <> 'decided' and type not in ('delivered', 'delivery_failed', 'delivery_retried')
-          order by seq limit ${entries_max - 1})) found_entries`,
+        union all (select ${columns} ${of} ${is_happening} order by seq limit ${entries_max - 1})) found_entries`,
       order: "seq",
       limit: String(entries_max),
     },
-    [org_id, intent_id],
+    [org_id, intent_id, seq],
   );
   return rows;
+}
+
+/** Returns for each of these intents what `readReceiptRows` returns. */
+export async function readReceiptRowsOf(
+  query: Query,
+  org_id: string,
+  intent_ids: readonly string[],
+  seq: number,
+): Promise<Map<string, ReceiptRow[]>> {
+  const [first] = intent_ids;
+  if (first === undefined) return new Map();
+  if (intent_ids.length === 1) return new Map([[first, await readReceiptRows(query, org_id, first, seq)]]);
+  const { rows, more } = await readRowsOf(query, org_id, intent_ids, seq);
+  if (more || rows.length === page_rows_max) {
+    const half = Math.ceil(intent_ids.length / 2);
+    const left = await readReceiptRowsOf(query, org_id, intent_ids.slice(0, half), seq);
+    return new Map([...left, ...(await readReceiptRowsOf(query, org_id, intent_ids.slice(half), seq))]);
+  }
+  const found = new Map<string, ReceiptRow[]>();
+  for (const row of rows) {
+    const of_intent = found.get(row.intent_id) ?? [];
+    if (of_intent.length < entries_max) found.set(row.intent_id, [...of_intent, row]);
+  }
+  return found;
+}
+
+function readRowsOf(
+  query: Query,
+  org_id: string,
+  intent_ids: readonly string[],
+  seq: number,
+): Promise<BoundedPage<ReceiptRow>> {
+  const of = "from ledger l where org_id = $1 and intent_id = any ($2::text[]) and seq <= $3::bigint and type";
+  return readBounded<ReceiptRow>(
+    query,
+    {
+      columns: "*",
+      bytes,
+      from: `from (select ${columns} ${of} = 'decided' union all select ${columns} ${of} ${is_happening}) found_entries`,
+      order: "seq",
+      limit: String(page_rows_max),
+    },
+    [org_id, intent_ids, seq],
+  );
 }
 
 /** Returns the inclusion proof of each leaf, from one statement. Requires each index to be below `size`. */
@@ -56,4 +112,31 @@ export async function inclusionProofs(
   const ranges = paths.flat();
   const hashes = hashesOf(ranges, await readTiles(query, org_id, tilesOf(ranges)));
   return paths.map((path) => hashes.splice(0, path.length));
+}
+
+/** Returns the last entry before a time (by about ten minutes more, because entries are not exactly in the order of times). Null: none. */
+export async function lastEntryBefore(query: Query, org_id: string, time: string): Promise<number | null> {
+  const [row] = await query<{ entry: number }>(
+    `select entry from ledger where org_id = $1 and seq < ${seqNear("$2::timestamptz", 1)} order by seq desc limit 1`,
+    [org_id, time],
+  );
+  return row?.entry ?? null;
+}
+
+/** Returns the seq of an entry, by about thirty halvings, because no index has the entries. See `seqNear`. */
+export async function seqOfEntry(query: Query, org_id: string, entry: number): Promise<number> {
+  const [row] = await query<{ seq: number }>(
+    `with recursive halving (low, high) as (
+      select 1::bigint, ${newestHead("$1", "audit_seq")}
+      union all
+      select case when later then low else middle + 1 end, case when later then middle else high end
+      from (select low, high, (low + high) / 2 as middle from halving where low < high offset 0) h
+      cross join lateral (select entry >= $2::bigint as later from ledger where org_id = $1 and seq >= middle order by seq limit 1) a
+    ) select l.seq from halving cross join lateral (
+        select seq, entry from ledger where org_id = $1 and seq >= low order by seq limit 1) l
+      where low = high and l.entry = $2::bigint`,
+    [org_id, entry],
+  );
+  if (row === undefined) throw new Error(`the ledger of ${org_id} has no entry ${entry}`);
+  return row.seq;
 }

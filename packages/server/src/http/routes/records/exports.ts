@@ -2,17 +2,21 @@ import { exportFormats } from "@countersign/contract";
 import { exportAudit } from "../../../operations/exports/export-audit.ts";
 import { exportDecisions } from "../../../operations/exports/export-decisions.ts";
 import type { ExportedFile } from "../../../operations/exports/export-file.ts";
+import { exportReceipts } from "../../../operations/exports/export-receipts.ts";
 import type { Runtime } from "../../../operations/runtime.ts";
 import type { Answer, Handlers, OperationRequest } from "../../handler.ts";
 import { wantsLines } from "../../request/wants-lines.ts";
 
-export function exportRoutes(runtime: Runtime): Pick<Handlers, "exportDecisions" | "exportAudit"> {
+export function exportRoutes(runtime: Runtime): Pick<Handlers, "exportDecisions" | "exportAudit" | "exportReceipts"> {
   return {
     async exportDecisions({ caller, query, headers }) {
       return answerOf(await exportDecisions(runtime, caller, query), headers);
     },
     async exportAudit({ caller, query, headers }) {
       return answerOf(await exportAudit(runtime, caller, query), headers);
+    },
+    async exportReceipts({ caller, query, headers }) {
+      return answerOf(await exportReceipts(runtime, caller, query), headers);
     },
   };
 }
