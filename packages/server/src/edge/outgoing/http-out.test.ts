@@ -226,20 +226,6 @@ describe("receivers that misbehave", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  test("a PUT sends its bytes, and a caller that stops ends its request", async () => {
-    const taking = await testReceiver((response, { path }) => void (path === "/hook" && response.end()));
-    const out = client();
-    const terms = { timeout_ms: 60_000, answer_bytes_max: 100, method: "PUT" } as const;
-    const bytes = Buffer.from([0, 255, 10]);
-    expect(await out.ask(taking.url, { "x-a": "1" }, bytes, terms)).toMatchObject({ status: 200 });
-    expect(taking.received[0]).toMatchObject({ bytes, headers: { "x-a": "1", "content-length": "3" } });
-    const stopping = new AbortController();
-    const asked = out.ask(taking.url.replace("/hook", "/hangs"), {}, bytes, { ...terms, stopping: stopping.signal });
-    await expect.poll(() => taking.received.length).toBe(2);
-    stopping.abort();
-    expect(await asked).toMatchObject({ failed: "unreachable" });
-  });
-
   test("a receiver that gets an `ask` and never answers sees one connection a request", async () => {
     const { port, count } = await rawServer(() => undefined);
     const out = client({ rules: plainHttp });
