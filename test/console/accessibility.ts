@@ -122,11 +122,17 @@ export function sidewaysOf(page: Page): Promise<string[]> {
       .map((each) => each.tagName + "." + each.className + " " + Math.round(each.getBoundingClientRect().right))]`);
 }
 
-/** Returns the texts of charts that reach out of their chart, where they are cut off. */
+/**
+ * Returns what is cut off: texts of charts that reach out of their chart, and tables that are wider than their place. The
+ * matrix of a backtest may scroll.
+ */
 export function cutOffIn(page: Page): Promise<string[]> {
   return page.evaluate(`
-    [...document.querySelectorAll(".chart text")].filter((each) => {
+    [...document.querySelectorAll(".scroll")]
+      .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.querySelector(".matrix") === null)
+      .map((each) => "cut off: a table of " + each.querySelector("th")?.textContent + ", " + each.scrollWidth + " px in " + each.clientWidth)
+    .concat([...document.querySelectorAll(".chart text")].filter((each) => {
       const [text, chart] = [each.getBoundingClientRect(), each.closest("svg").getBoundingClientRect()];
       return text.left < chart.left - 1 || text.right > chart.right + 1 || text.bottom > chart.bottom + 1;
-    }).map((each) => "cut off: " + each.textContent)`);
+    }).map((each) => "cut off: " + each.textContent))`);
 }

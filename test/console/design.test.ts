@@ -57,3 +57,17 @@ test("pages have no styles of their own, except lengths that show a number", () 
   );
   expect(own).toEqual([]);
 });
+
+/** JSX drops the line break between a text and an element, so the text needs a space. `strong` may be a line of its own. */
+test("a text in braces has a space between itself and the element beside it", () => {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".tsx"));
+  const inline = "(?:Data|Given|Time|ExactTime|Who|Link|span|code|em)";
+  const before = new RegExp(`\\{["\`][^"\`\\n]*[\\w.,:;?!)}]["\`]\\}\\n\\s*<(?:${inline}|strong)\\b`, "g");
+  const after = new RegExp(`(?:<${inline}\\b[^\\n]*/>|</${inline}>)\\n\\s*\\{["\`][\\w($]`, "g");
+  const glued = files.flatMap((name) => {
+    const text = readFileSync(join(source, name), "utf8");
+    return [...text.matchAll(before), ...text.matchAll(after)].map(([found]) => `${name}: ${found}`);
+  });
+  expect(files.length).toBeGreaterThan(150);
+  expect(glued).toEqual([]);
+});

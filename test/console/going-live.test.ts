@@ -106,7 +106,7 @@ inBrowser("going live", () => {
     await membrane.getByText("2 of 3 actions in the last 31 days matched no rule.").waitFor();
     const table = membrane.getByRole("table", { name: "Actions without a rule" });
     expect(await table.getByRole("row").allInnerTexts()).toEqual([
-      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held\s+Actions$/i),
+      expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held or blocked\s+Actions$/i),
       expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Describe the tool$/),
     ]);
     expect(await violations(page, { within: "main table" })).toEqual([]);
@@ -186,7 +186,7 @@ inBrowser("going live", () => {
     await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 1 }));
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/");
-    await page.getByText("all counted").waitFor();
+    await page.getByText("live, shadow and test").waitFor();
     const behind = { complete: false, decisions: 0, buckets: [], as_of: { seq: 4, at: "2026-01-02T03:04:05.000006Z" } };
     await page.route("**/v1/overview?*", async (route) => {
       const response = await route.fetch();

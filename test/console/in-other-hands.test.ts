@@ -26,7 +26,7 @@ inBrowser("a reassigned review", () => {
     await dialog.getByText("An operator has reassigned this meanwhile").waitFor();
     expect(await dialog.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
-    await page.getByText(`Assigned to: ${cleo.email} decides.`).waitFor();
+    await page.getByText(`Assigned to: ${cleo.email}.`).waitFor();
     expect(await page.locator(".rulebar button").count()).toBe(0);
     await page.keyboard.press("a");
     expect(await dialog.count()).toBe(0);
@@ -36,7 +36,7 @@ inBrowser("a reassigned review", () => {
     await handTo("role", "reviewer");
     await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
     await handTo("role", "admin");
-    await hers.page.getByText("Assigned to: every admin decides.").waitFor();
+    await hers.page.getByText("Assigned to: any admin.").waitFor();
     expect(await hers.page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Reassign", "Cancel review"]);
     expect([...wrongs, ...hers.wrongs]).toEqual([]);
   });
@@ -138,7 +138,7 @@ inBrowser("a reassigned review", () => {
     await page.getByRole("button", { name: "Rule on all 3" }).click();
     const dialog = page.getByRole("dialog");
     const others = dialog.getByRole("row").filter({ hasText: "cus_2" });
-    await others.getByText("Assigned to: every operator decides.").waitFor();
+    await others.getByText("Assigned to: any operator.").waitFor();
     expect(await others.getByRole("checkbox").isDisabled()).toBe(true);
     expect(await others.getByRole("checkbox").isChecked()).toBe(false);
     expect(await violations(page, in_dialog)).toEqual([]);

@@ -42,6 +42,30 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
+  test("a replacement wins over a refusal of the old key that arrives first", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedOrganization(console_.url);
+    const { page, wrongs } = await console_.open({ api_key: seeded.admin });
+    await page.route("**/rotate", async (route) => {
+      const answer = await route.fetch();
+      // The page reads with the old key in between, and asks who it is.
+      await page.waitForResponse((each) => each.url().endsWith("/v1/me") && each.status() === 401);
+      await route.fulfill({ response: answer });
+    });
+    await page.goto("/keys");
+    const own = page.getByRole("row").filter({ hasText: "(yours)" });
+    await own.getByRole("button", { name: "Replace" }).click();
+    await page.getByRole("button", { name: "Replace it" }).click();
+    await page.getByText("Your new key; the old one is no longer valid").waitFor();
+    const made = (await page.locator(".secret code").textContent()) ?? "";
+    const { caller } = await api<{ caller: { id: string } }>(console_.url, made, "GET", "/v1/me");
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("row").filter({ hasText: caller.id }).getByText("(yours)").waitFor();
+    expect(await page.getByText("This key is not valid").count()).toBe(0);
+    expect(wrongs).toEqual([]);
+  });
+
   test("an ended key is reported and forgotten, and a sign-in with a password sets the tab's caller", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -27,9 +27,12 @@ inBrowser("bound keys", () => {
       (await api<Listed>(console_.url, seeded.admin, "GET", "/v1/api-keys")).api_keys.find((key) => key.name === name);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/");
-    const banner = page.getByRole("region", { name: "API keys" });
-    await banner.getByText("loose: unbound while a membrane is live").waitFor();
-    await banner.getByRole("link", { name: "See the keys" }).click();
+    const warned = page
+      .getByRole("region", { name: "Needs attention" })
+      .getByRole("listitem")
+      .filter({ hasText: "loose" });
+    await warned.getByText("API key loose: unbound while a membrane is live").waitFor();
+    await warned.getByRole("link", { name: "See the keys" }).click();
 
     const row = page.getByRole("row").filter({ hasText: "loose" });
     await row.getByRole("button", { name: "Bind" }).click();

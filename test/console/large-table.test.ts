@@ -136,7 +136,7 @@ inBrowser("100,000 decisions", () => {
     expect(await table.locator("tbody tr").filter({ hasText: "report-bot" }).count()).toBe(page_rows);
     expect(asked).toBe(6);
     await openLoaded(page, "/?span=month");
-    await page.getByText("all counted").waitFor();
+    await page.getByText("live, shadow and test").waitFor();
     await page
       .getByText((copies + 3).toLocaleString("en"), { exact: true })
       .first()

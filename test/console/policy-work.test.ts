@@ -117,7 +117,7 @@ inBrowser("policy work", () => {
     await page.goto(`/backtest?policy_id=${other.policy_id}`);
     await page.getByLabel("More policies").selectOption({ label: "no-bulk-export, version 1" });
     await page.getByRole("button", { name: "Remove no-bulk-export" }).waitFor();
-    await page.getByLabel("Other packs than those that were on").check();
+    await page.getByLabel("Other packs than were on then").check();
     await page.getByLabel("meta", { exact: true }).check();
     await page.getByLabel("Block at risk").fill("none");
     await page.getByLabel("Escalate at risk").fill("1.5");

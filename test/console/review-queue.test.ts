@@ -30,6 +30,7 @@ inBrowser("the review queue", () => {
     await page.getByLabel("Sort by").selectOption("Largest amount");
     const entries = page.locator(".entry");
     await entries.first().getByText("$9,000.00").waitFor();
+    await page.getByRole("button", { name: "More filters" }).click();
     await page.getByLabel("USD at least").fill("750");
     await page.keyboard.press("Enter");
     await page.getByText("2 shown, all").waitFor();

@@ -301,7 +301,7 @@ inBrowser("the review queue", () => {
     await page.getByRole("button", { name: "Reassign" }).click();
     await page.getByLabel("Who decides").selectOption("admin");
     await page.getByRole("button", { name: "Hand over" }).click();
-    await page.getByText("Decided by: every admin").waitFor();
+    await page.getByText("Decided by: any admin").waitFor();
     await follow(page, `/escalations/${raised[2]?.decision.escalation_id}`);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.getByRole("button", { name: "Cancel review" }).click();

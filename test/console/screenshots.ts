@@ -93,6 +93,10 @@ async function picture(
   await page.waitForLoadState("networkidle");
   if (click !== undefined) await page.getByRole("button", { name: click }).first().click();
   if (press !== undefined) await page.keyboard.press(press);
+  if (click !== undefined || press !== undefined) {
+    await page.locator("dialog[open]").waitFor();
+    await page.waitForLoadState("networkidle");
+  }
   await showWhole(page, look);
   await page.screenshot({ path: join(out, `${name}-${look.theme}-${look.width}.png`), fullPage: true });
   for (const wrong of wrongs) console.error(`${name} (${look.theme}, ${look.width} px): ${wrong}`);

@@ -22,9 +22,10 @@ export interface Receipt {
   readonly checkpoint: string;
   readonly keys: readonly string[];
   readonly entries: readonly Entry[];
+  readonly passkeys?: readonly Entry[];
 }
 
-const org_id = "org_01KAAAAAAAAAAAAAAAAAAAAAAA";
+export const org_id = "org_01KAAAAAAAAAAAAAAAAAAAAAAA";
 const intent_id = "int_01KAAAAAAAAAAAAAAAAAAAAAAA";
 const decision_id = "dec_01KAAAAAAAAAAAAAAAAAAAAAAA";
 export const origin = `countersign.example/${org_id}`;

@@ -23,6 +23,7 @@ import {
   witness,
 } from "./made-receipts.ts";
 import { consistencyPath, rootOf } from "./naive-tree.ts";
+import * as signedRulings from "./signed-rulings.ts";
 import { type Signer, sha256 } from "./signing.ts";
 
 interface Known {
@@ -175,6 +176,30 @@ function receiptVectors(): Vector[] {
     comparedVector("compared with an earlier checkpoint of a full subtree", 256),
     comparedVector("compared with a checkpoint of the same size", 300),
     comparedVector("compared with a later checkpoint", 411),
+    vectorOf(
+      "a review that three people signed with passkeys of three algorithms",
+      signedRulings.signed,
+      {
+        keys: [log.verifier_key],
+        proved: [signed(log, 40), held("3, 4, 7, 9, 11, 12, 13, 14"), recorded, ...signedRulings.signed_proved],
+        not_proved: [not_facts, not_all, not_compared, ...signedRulings.signed_not_proved],
+      },
+      [
+        ...signedRulings.rulingForgeries(),
+        ...signedRulings.assertionForgeries(),
+        ...signedRulings.registrationForgeries(),
+      ],
+    ),
+    vectorOf(
+      "signed changes, a passkey without a registration, and a code",
+      signedRulings.mixed,
+      {
+        keys: [log.verifier_key],
+        proved: [signed(log, 40), held("3, 4, 9, 11, 12, 13, 14"), recorded, ...signedRulings.mixed_proved],
+        not_proved: [not_facts, not_all, not_compared, ...signedRulings.mixed_not_proved],
+      },
+      signedRulings.changeForgeries(),
+    ),
   ];
 }
 

@@ -7,7 +7,6 @@ import {
   Navigate,
   Outlet,
 } from "@tanstack/react-router";
-import { SignInPage, SingleSignOnPage } from "./pages/sign-in.tsx";
 import { Failed, Loading } from "./parts/states.tsx";
 import { parseSearch, stringifySearch } from "./shell/filters.ts";
 import { Frame } from "./shell/frame.tsx";
@@ -25,12 +24,12 @@ const outside = [
   createRoute({
     getParentRoute: () => root,
     path: "/login",
-    component: SignInPage,
+    component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/sso/callback/$org_id",
-    component: SingleSignOnPage,
+    component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SingleSignOnPage"),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -100,7 +100,7 @@ describe("error codes", () => {
       400: 6, // invalid_agent_token: docs/decisions/0044
       401: 5, // invalid_credentials: docs/decisions/0016, invalid_signature: docs/decisions/0058
       402: 1,
-      403: 4, // second_factor_required: docs/decisions/0061
+      403: 6, // second_factor_required: docs/decisions/0061, confirmation_*: 0067
       404: 1,
       405: 1,
       409: 12, // review_queue_full, blocked_now, frozen, already_claimed, handed_on, reason_required, legal_hold: docs/decisions/0011, 0034, 0036, 0037, 0039, 0065

@@ -79,6 +79,18 @@ export const errorCodes = {
     advice:
       "Set up an authenticator in the console, or sign in with a passkey. Then repeat the request. API keys are not affected.",
   },
+  confirmation_required: {
+    status: 403,
+    meaning: "A rule or the membrane asks reviewers to confirm the ruling, and the vote has no such confirmation.",
+    advice:
+      "`details` says which one. For a passkey, begin with POST /v1/escalations/{escalation_id}/confirmation. API keys and chats cannot confirm: decide in the console.",
+  },
+  confirmation_invalid: {
+    status: 403,
+    meaning:
+      "The confirmation does not fit the vote: the code or signature is wrong or was used before, or the ruling is older than 5 minutes or another one.",
+    advice: "Begin a new confirmation for this vote, or enter the next code.",
+  },
   self_review: {
     status: 403,
     meaning: "You submitted this intent with this key or another one of yours, so you cannot decide it.",

@@ -332,6 +332,8 @@ export const limits = {
   signup_mail_wait_seconds_max: 600,
   passkeys_per_person_max: 20,
   passkey_challenge_seconds: 300,
+  /** How old a confirmed ruling may be. */
+  ruling_challenge_seconds: 300,
   sso_domains_max: 20,
   sso_login_seconds: 600,
   sso_location_chars_max: 8_192,

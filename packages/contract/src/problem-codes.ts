@@ -81,6 +81,10 @@ export const refusalCodes = {
     statuses: [409],
     meaning: "The membrane is not ready, and a setting of the organization lets only ready ones go live.",
   },
+  no_passkey: { statuses: [403], meaning: "You have no passkey. Add one in your settings." },
+  no_authenticator: { statuses: [403], meaning: "You have no authenticator. Set one up in your settings." },
+  passkey: { statuses: [403], meaning: "The vote needs the signature of a passkey." },
+  totp: { statuses: [403], meaning: "The vote needs a code of your authenticator, or the signature of a passkey." },
   out_of_range: { statuses: [409], meaning: "The maximum number is reached." },
   status: { statuses: [409], meaning: "The resource's `status` does not permit this." },
   not_allowed: {

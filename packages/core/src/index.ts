@@ -251,11 +251,21 @@ export {
   redactedRemark,
 } from "./reviews/redaction.ts";
 export {
+  type ProposedRuling,
   type RulingRefusal,
   reviewersChanges,
   timeOutRuling,
+  type WantedVote,
   workOutRuling,
 } from "./reviews/ruling.ts";
+export {
+  type ChangedContent,
+  changedContent,
+  isChangeShown,
+  isConfirmedEnough,
+  type RulingFacts,
+  rulingText,
+} from "./reviews/signed-ruling.ts";
 export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
 export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
 export { withNames } from "./reviews/with-names.ts";

@@ -15,7 +15,7 @@ export interface KnownPasskey {
   readonly transports: readonly string[];
 }
 
-/** WebAuthn. Challenges are texts. Credentials come from browsers and may be anything. */
+/** WebAuthn. Challenges are texts or bytes. Credentials come from browsers and may be anything. */
 export interface PasskeyChecks {
   /** For `navigator.credentials.create`. `known` passkeys are not registered twice. */
   registrationOptions(
@@ -26,10 +26,19 @@ export interface PasskeyChecks {
   ): Promise<Record<string, unknown>>;
   /** Null: the credential does not answer the challenge with a verified user. */
   registered(site: PasskeySite, challenge: string, credential: unknown): Promise<KnownPasskey | null>;
-  /** For `navigator.credentials.get`. */
-  loginOptions(site: PasskeySite, challenge: string): Promise<Record<string, unknown>>;
+  /** For `navigator.credentials.get`. `known`: only these passkeys can answer; empty: any. */
+  loginOptions(
+    site: PasskeySite,
+    challenge: string | Buffer,
+    known?: readonly Pick<KnownPasskey, "passkey_id" | "transports">[],
+  ): Promise<Record<string, unknown>>;
   /** Returns the new count of uses. Null: as for `registered`. */
-  usedBy(site: PasskeySite, challenge: string, credential: unknown, known: KnownPasskey): Promise<number | null>;
+  usedBy(
+    site: PasskeySite,
+    challenge: string | Buffer,
+    credential: unknown,
+    known: KnownPasskey,
+  ): Promise<number | null>;
 }
 
 export interface OpenIdProvider {

@@ -215,7 +215,7 @@ function SettingsForm({
       </div>
       <FormError error={save.error} />
       <div className="actions start">
-        <button type="submit" className="button primary" disabled={save.isPending}>
+        <button type="submit" className="button" disabled={save.isPending}>
           Save
         </button>
         {known !== null && (

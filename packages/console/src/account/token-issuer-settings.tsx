@@ -6,7 +6,7 @@ import { Confirm, Dialog, FormActions } from "../parts/forms/dialog.tsx";
 import { SelectField, TextArea, TextField } from "../parts/forms/field.tsx";
 import { Failed, Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
-import { Wide } from "../parts/tables/scrolls.tsx";
+import { ListTable } from "../parts/tables/list-table.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
 const issuersKey = ["token-issuers"];
@@ -49,39 +49,24 @@ function IssuerTable({
   readonly onRemove: (issuer: TokenIssuer) => void;
 }) {
   return (
-    <Wide label="Trusted issuers">
-      <table className="list">
-        <caption className="sr">Trusted issuers</caption>
-        <thead>
-          <tr>
-            <th scope="col">Issuer</th>
-            <th scope="col">Keys</th>
-            <th scope="col">Audience</th>
-            <th scope="col">
-              <span className="sr">Remove</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {issuers.map((each) => (
-            <tr key={each.issuer_id}>
-              <td>
-                <Data text={nameOf(each)} />
-              </td>
-              <td>{each.jwks_url === null ? "pasted" : <Data text={each.jwks_url} />}</td>
-              <td>
-                <Data text={each.audience.join(", ")} />
-              </td>
-              <td>
-                <button type="button" className="button small" onClick={() => onRemove(each)}>
-                  Remove
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <ListTable heads={["Issuer", "Keys", "Audience"]} actions caption="Trusted issuers">
+      {issuers.map((each) => (
+        <tr key={each.issuer_id}>
+          <td>
+            <Data text={nameOf(each)} />
+          </td>
+          <td>{each.jwks_url === null ? "pasted" : <Data text={each.jwks_url} />}</td>
+          <td>
+            <Data text={each.audience.join(", ")} />
+          </td>
+          <td>
+            <button type="button" className="button small" onClick={() => onRemove(each)}>
+              Remove
+            </button>
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 

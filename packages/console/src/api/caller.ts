@@ -19,14 +19,33 @@ interface Used {
   readonly n: number;
 }
 
-/** `use` signs in with a key, or with the browser's session (null). */
+/** The newest sign-in of this tab. `begin` starts the next one. */
+interface SignIns {
+  readonly newest: RefObject<Used>;
+  readonly begin: (apiKey: string | null) => Used;
+}
+
+/**
+ * `use` signs in with a key, or with the browser's session (null). `replace` exchanges the tab's own key: until the new
+ * one is in use, a refusal of the old one does not sign the tab out.
+ */
 export function useCaller() {
   const queries = useQueryClient();
   const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
   const { apiKey } = used;
+  // A reference, because a request that began before a sign-in must see it when its answer arrives.
+  const newest = useRef(used);
+  const begin = useCallback((next: string | null) => {
+    keepKey(next);
+    newest.current = { apiKey: next, n: newest.current.n + 1 };
+    setUsed(newest.current);
+    return newest.current;
+  }, []);
   /** The last caller; null: none, or the caller is changing. */
   const last = useRef<CallerInfo | null>(null);
-  const askFor = useQuestion(last, setUsed);
+  /** A change of the tab's own key that the service may already have made; null: none. */
+  const changing = useRef<Promise<string> | null>(null);
+  const askFor = useQuestion({ newest, begin }, last, changing);
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
   // Asks again on focus, because a report from another tab may be lost.
   const query = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
@@ -34,19 +53,31 @@ export function useCaller() {
   useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
   const use = useCallback(
     async (next: string | null) => {
-      keepKey(next);
       last.current = null;
-      const after = { apiKey: next, n: used.n + 1 };
-      setUsed(after);
-      await queries.prefetchQuery(askFor(after));
+      await queries.prefetchQuery(askFor(begin(next)));
     },
-    [queries, askFor, used.n],
+    [queries, askFor, begin],
   );
-  return { apiKey, query, last, use, lookAgain };
+  const replace = useCallback(
+    async (rotate: () => Promise<string>) => {
+      changing.current = rotate();
+      try {
+        await use(await changing.current);
+      } finally {
+        changing.current = null;
+      }
+    },
+    [use],
+  );
+  return { apiKey, query, last, use, replace, lookAgain };
 }
 
 /** The query returns null if nobody is signed in. */
-function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) => void) {
+function useQuestion(
+  { newest, begin }: SignIns,
+  last: RefObject<CallerInfo | null>,
+  changing: RefObject<Promise<string> | null>,
+) {
   const toasts = useToasts();
   const compare = useComparison(last);
   return useCallback(
@@ -58,22 +89,23 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
           found = await connect(apiKey, null, () => undefined).getCaller();
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 401)) throw error;
-          if (apiKey !== null && !signal.aborted) {
+          await Promise.allSettled([changing.current]);
+          if (apiKey !== null && !signal.aborted && newest.current.n === n) {
             // The key has ended, so the browser's session is used.
             const { title, todo } = adviceOn(error);
             toasts.told(title, todo);
-            keepKey(null);
-            setUsed({ apiKey: null, n: n + 1 });
+            begin(null);
           }
         }
-        if (signal.aborted) return found;
+        // The answer to an earlier sign-in says nothing about the current caller.
+        if (signal.aborted || newest.current.n !== n) return found;
         compare(found);
         last.current = found ?? last.current;
         return found;
       },
       staleTime: 60_000,
     }),
-    [toasts, compare, last, setUsed],
+    [newest, begin, toasts, compare, last, changing],
   );
 }
 

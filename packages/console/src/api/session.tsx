@@ -21,6 +21,8 @@ export interface Session {
   /** The person's session has ended, but not by a sign-out in this tab. */
   readonly ended: boolean;
   signIn(api_key: string): Promise<void>;
+  /** Exchanges the tab's own key for the one that `rotate` returns. The old key may be refused from then on. */
+  replaceKey(rotate: () => Promise<string>): Promise<void>;
   /** Switches to the browser's session and forgets the tab's key. */
   refresh(): Promise<void>;
   lookAgain(): Promise<void>;
@@ -57,7 +59,7 @@ function useOnRefused(): (refusal: Response) => void {
 }
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const { apiKey, query: caller, last, use, lookAgain } = useCaller();
+  const { apiKey, query: caller, last, use, replace, lookAgain } = useCaller();
   const onRefused = useOnRefused();
   // Keeps its caller's name, so that the service refuses its requests after another caller gets the session.
   const name = apiKey === null && caller.data ? (caller.data.id ?? caller.data.type) : null;
@@ -74,6 +76,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await connect(next, null, () => undefined).getCaller();
         await use(next);
       },
+      replaceKey: replace,
       async refresh() {
         tellOtherTabs();
         await use(null);
@@ -88,7 +91,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(null);
       },
     }),
-    [client, caller.data, caller.isPending, caller.error, apiKey, last, use, lookAgain],
+    [client, caller.data, caller.isPending, caller.error, apiKey, last, use, replace, lookAgain],
   );
   return <SessionContext value={session}>{children}</SessionContext>;
 }

@@ -104,8 +104,8 @@ function RetentionForm({ days }: { readonly days: Retention }) {
       )}
       {save.error !== null && <Failed error={save.error} />}
       {admin && (
-        <div className="actions">
-          <button type="submit" className="button primary" disabled={!changed || save.isPending}>
+        <div className="actions start">
+          <button type="submit" className="button" disabled={!changed || save.isPending}>
             Save retention
           </button>
         </div>

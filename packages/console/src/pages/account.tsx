@@ -93,7 +93,7 @@ export function SignupPage() {
         </form>
       )}
       <p className="muted">
-        {"Have one?"}
+        {"Have one? "}
         <Link to="/login">Sign in</Link>
       </p>
     </Outside>
@@ -139,7 +139,7 @@ export function VerifyEmailPage() {
             {token === "" && <OpenAgain />}
             {verify.isError && (
               <p className="small muted">
-                {"A link works once and expires. If you have not signed in yet,"}
+                {"A link works once and expires. If you have not signed in yet, "}
                 <Link to="/signup">sign up again</Link>.
               </p>
             )}
@@ -220,7 +220,7 @@ export function ResetPasswordPage() {
           {token === "" && <OpenAgain />}
           {reset.isError && (
             <p className="small muted">
-              {"A link works once, within an hour."}
+              {"A link works once, within an hour. "}
               <Link to="/forgot-password">Ask for another</Link>.
             </p>
           )}
@@ -308,14 +308,16 @@ export function UnsubscribePage() {
               </p>
             )}
             {token === "" && <OpenAgain />}
-            <button
-              type="button"
-              className="button primary"
-              disabled={stop.isPending || token === ""}
-              onClick={() => stop.mutate()}
-            >
-              Stop these mails
-            </button>
+            <div className="actions">
+              <button
+                type="button"
+                className="button primary"
+                disabled={stop.isPending || token === ""}
+                onClick={() => stop.mutate()}
+              >
+                Stop these mails
+              </button>
+            </div>
           </>
         )}
       </section>

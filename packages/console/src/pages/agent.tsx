@@ -1,10 +1,10 @@
-import type { AgentDetails } from "@countersign/contract";
+import type { AgentDetails, Verdict } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useLocation } from "@tanstack/react-router";
+import { useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { FreezeButton } from "../freezes/freeze-button.tsx";
-import { Figure } from "../parts/figure.tsx";
+import { FigureLink, shareText } from "../parts/figure.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Badge } from "../parts/records/badge.tsx";
 import { Who } from "../parts/records/who.tsx";
@@ -28,7 +28,7 @@ export function AgentPage() {
       <PageHead title={id} about="One agent, with the last 31 days of its work.">
         {may && query.data !== undefined && (
           <button type="button" className="button small" onClick={() => setChanging(true)}>
-            Change the entry
+            Change the details
           </button>
         )}
         <FreezeButton target={{ kind: "agent", id }} />
@@ -59,10 +59,15 @@ function Entry({ agent }: { readonly agent: AgentDetails }) {
       </div>
       {agent.freezes.map(({ kind, name, mode, reason, frozen_by, frozen_at }) => (
         <p key={`${kind} ${name}`}>
-          <Badge text={mode} tone={mode} />
-          {kind === "organization" ? " The organization was frozen by " : " The agent "}
-          {kind !== "organization" && <Data text={name} />}
-          {kind !== "organization" && " was frozen by "}
+          {kind === "organization" ? (
+            "The organization"
+          ) : (
+            <>
+              {"The agent "}
+              <Data text={name} />
+            </>
+          )}
+          {mode === "block" ? " is frozen: nothing passes. By " : " is frozen: every action waits for an admin. By "}
           <Who id={frozen_by} /> <Time at={frozen_at} />
           {": "}
           <Data text={reason} chars_max={300} />
@@ -70,9 +75,9 @@ function Entry({ agent }: { readonly agent: AgentDetails }) {
       ))}
       <dl className="pairs">
         <dt>Owner</dt>
-        <dd>{agent.owner === null ? "nobody is named" : <Data text={agent.owner} />}</dd>
+        <dd>{agent.owner === null ? "not given" : <Data text={agent.owner} />}</dd>
         <dt>Purpose</dt>
-        <dd>{agent.purpose === null ? "none is written" : <Data text={agent.purpose} lines />}</dd>
+        <dd>{agent.purpose === null ? "not given" : <Data text={agent.purpose} lines />}</dd>
         <dt>Works for</dt>
         <dd>
           <AgentIds ids={agent.ancestors} none="no other agent" />
@@ -112,54 +117,42 @@ function AgentIds({ ids, none }: { readonly ids: readonly string[]; readonly non
 const number = (value: number) => value.toLocaleString("en-US");
 
 function Activity({ agent: { agent_id, activity, open_reviews } }: { readonly agent: AgentDetails }) {
-  const { decisions, complete, verdicts, risk } = activity;
-  const search = (more: object) => ({ agent_id, ...more }) as never;
+  const { decisions, complete, verdicts, risk, from } = activity;
+  const at_least = complete ? "" : "at least ";
+  const rows = (verdict?: Verdict) => ({ agent_id, from, ...(verdict === undefined ? {} : { verdict }) }) as never;
+  const figure = (name: string, verdict: Verdict) => (
+    <FigureLink
+      to="/decisions"
+      search={rows(verdict)}
+      name={name}
+      value={`${at_least}${number(verdicts[verdict])}`}
+      about={decisions === 0 ? "no decisions" : shareText(verdicts[verdict] / decisions)}
+    />
+  );
   return (
-    <section aria-label="Activity" className="stack tight">
-      <div className="grid-3">
-        <Figure
-          name="Decisions"
-          value={complete ? number(decisions) : `at least ${number(decisions)}`}
-          about={
-            <Link to="/decisions" search={search({})}>
-              show them
-            </Link>
-          }
-        />
-        <Figure
-          name="Approved"
-          value={number(verdicts.approve + verdicts.approve_modified)}
-          about={`${number(verdicts.approve_modified)} with changes`}
-        />
-        <Figure
-          name="Escalated, blocked"
-          value={`${number(verdicts.escalate)}, ${number(verdicts.block)}`}
-          about={
-            <Link to="/decisions" search={search({ verdict: "block" })}>
-              show the blocked ones
-            </Link>
-          }
-        />
-        <Figure
-          name="Open reviews"
-          value={number(open_reviews.count)}
-          about={`the limit is ${number(open_reviews.limit)}`}
-        />
-      </div>
-      <p className="small muted">
-        {risk === null
-          ? "It has no decisions in this time."
-          : `Risk: ${risk.average.toFixed(2)} on average, ${risk.highest.toFixed(2)} at most.`}
-      </p>
-      {open_reviews.escalation_ids.length > 0 && (
-        <p className="row">
-          {open_reviews.escalation_ids.map((escalation_id, index) => (
-            <Link key={escalation_id} to="/escalations/$escalation_id" params={{ escalation_id }}>
-              {`open review ${index + 1}`}
-            </Link>
-          ))}
-        </p>
-      )}
+    <section aria-label="Activity" className="figures">
+      <FigureLink
+        to="/decisions"
+        search={rows()}
+        name="Decisions"
+        value={`${at_least}${number(decisions)}`}
+        about={
+          risk === null
+            ? "none in this time"
+            : `risk ${risk.average.toFixed(2)} on average, at most ${risk.highest.toFixed(2)}`
+        }
+      />
+      {figure("Approved", "approve")}
+      {verdicts.approve_modified > 0 && figure("With changes", "approve_modified")}
+      {figure("Held for people", "escalate")}
+      {figure("Blocked", "block")}
+      <FigureLink
+        to="/review"
+        search={{ agent_id } as never}
+        name="Waiting now"
+        value={number(open_reviews.count)}
+        about={`of at most ${number(open_reviews.limit)}`}
+      />
     </section>
   );
 }
@@ -177,7 +170,7 @@ function Tools({ agent: { activity } }: { readonly agent: AgentDetails }) {
               <td className="mono">
                 <Data text={verb} chars_max={80} />
               </td>
-              <td>{named ? "named by a rule" : <Badge text="no rule names it" tone="escalate" />}</td>
+              <td>{named ? "covered" : <Badge text="no rule covers it" tone="escalate" />}</td>
               <td className="num">{number(count)}</td>
             </tr>
           ))}

@@ -2,6 +2,7 @@ import { type ListedAgent, limits, type RegisteredAgent } from "@countersign/con
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
+import { nowMs } from "../browser/clock.ts";
 import { SparkLine } from "../parts/charts.tsx";
 import { FilterField } from "../parts/forms/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -67,8 +68,8 @@ function Rows({ rows }: { readonly rows: readonly ListedAgent[] }) {
   return (
     <ListTable
       heads={[
-        ...["Agent", "State", "Owner", "Works for", "Last seen", "Last 7 days", "Decisions", "Held", "Open reviews"],
-        ...["Budget left", "Tools without a rule"],
+        ...["Agent", "State", "Owner", "Last seen", "Last 7 days", "Decisions", "Held or blocked", "Waiting now"],
+        ...["Budget left", "Uncovered tools"],
       ]}
       numbers={5}
     >
@@ -81,7 +82,6 @@ function Rows({ rows }: { readonly rows: readonly ListedAgent[] }) {
             <StatusBadge agent={row} />
           </td>
           <td>{row.owner === null ? "–" : <Data text={row.owner} chars_max={80} />}</td>
-          <td>{row.parent_id === null ? "–" : <AgentLink agent_id={row.parent_id} />}</td>
           <td>{row.last_seen_at === null ? "never" : <Time at={row.last_seen_at} />}</td>
           <Work agent={row} />
           <td className="num">
@@ -102,6 +102,13 @@ function Rows({ rows }: { readonly rows: readonly ListedAgent[] }) {
   );
 }
 
+const day_ms = 86_400_000;
+
+/** The days are in UTC, and today is the last of them. */
+function firstDay(days: number): string {
+  return new Date((Math.floor(nowMs() / day_ms) - days + 1) * day_ms).toISOString();
+}
+
 function Work({ agent: { agent_id, days, open_reviews } }: { readonly agent: ListedAgent }) {
   const decisions = days.reduce((sum, day) => sum + day.decisions, 0);
   const held = days.reduce((sum, day) => sum + day.held, 0);
@@ -112,7 +119,11 @@ function Work({ agent: { agent_id, days, open_reviews } }: { readonly agent: Lis
       <td>
         <SparkLine values={days.map((day) => day.decisions)} />
       </td>
-      <td className="num">{decisions.toLocaleString("en")}</td>
+      <td className="num">
+        <Link to="/decisions" search={{ agent_id, from: firstDay(days.length) } as never}>
+          {decisions.toLocaleString("en")}
+        </Link>
+      </td>
       <td className="num" title={`${held.toLocaleString("en")} escalated or blocked`}>
         {share}
       </td>

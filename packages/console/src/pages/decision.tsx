@@ -100,7 +100,7 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
         <Facts facts={facts} decided_at={decision.timestamp} />
         {decision.valid_until !== null && (
           <p className="small muted">
-            {"The facts behind this decision are valid until"}
+            {"The facts behind this decision are valid until "}
             <Time at={decision.valid_until} />.
           </p>
         )}

@@ -19,7 +19,7 @@ export function MembranesPage() {
         about="A membrane is the set of rules for a group of agents. In shadow it only records decisions; live it enforces them."
       >
         {may && (
-          <button type="button" className="button primary" onClick={() => setEditing("new")}>
+          <button type="button" className="button" onClick={() => setEditing("new")}>
             Add a membrane
           </button>
         )}

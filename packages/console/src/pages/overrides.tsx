@@ -73,9 +73,9 @@ export function OverridesPage() {
           onClose={() => setAsked(null)}
         >
           <p>
-            {"The next attempt of"}
+            {"The next attempt of "}
             <Given text={asked.agent_id} chars_max={60} more={false} />
-            {"is blocked again. Reason for the override:"}
+            {" is blocked again. Reason for the override: "}
             <Data text={asked.reason} chars_max={300} more={false} />
           </p>
         </Confirm>
@@ -108,7 +108,7 @@ function OverrideTable({
 }) {
   const may = useMay("operator");
   return (
-    <ListTable heads={["Agent", "State", "Reason", "Rules lifted", "By", "Ends"]} actions>
+    <ListTable heads={["Agent", "State", "Reason", "Rules overridden", "By", "Ends"]} actions>
       {rows.map((row) => (
         <tr key={row.override_id}>
           <td>

@@ -11,7 +11,6 @@ import { Empty, Loaded } from "../parts/states.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { Attention } from "./overview/attention.tsx";
 import { Figures } from "./overview/figures.tsx";
-import { KeyWarnings } from "./overview/key-warnings.tsx";
 import { Totals } from "./overview/totals.tsx";
 
 const spans = { hours: 6, day: 24, week: 24 * 7, month: 24 * 31 } as const;
@@ -92,8 +91,7 @@ function Counts() {
         {(overview) => (
           <>
             <Totals overview={overview} filters={filters} />
-            <Attention />
-            <KeyWarnings keys={overview.keys} />
+            <Attention keys={overview.keys} />
             <Figures overview={overview} filters={filters} onZoom={(from, to) => setFilters({ from, to })} />
           </>
         )}

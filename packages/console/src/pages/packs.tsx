@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { TextField } from "../parts/forms/field.tsx";
 import { usePacks } from "../parts/packs.ts";
 import { PageHead } from "../parts/page-head.tsx";
-import { Badge } from "../parts/records/badge.tsx";
+import { Badge, EffectBadge } from "../parts/records/badge.tsx";
 import { useMembranes } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
@@ -56,16 +56,16 @@ export function PacksPage() {
               </section>
             );
           return (
-            <div className="stack">
+            <section className="card" aria-label="Packs">
               {found.map((pack) => (
-                <PackCard
+                <PackRow
                   key={pack.name}
                   pack={pack}
                   open={words !== ""}
                   used={(membranes.data ?? []).filter(({ packs }) => packs.includes(pack.name)).map(({ name }) => name)}
                 />
               ))}
-            </div>
+            </section>
           );
         }}
       </Loaded>
@@ -84,7 +84,10 @@ function needsText(facts_from: Pack["facts_from"]): string {
   return needs.length === 0 ? "Its rules read no facts." : `Its facts need this assurance: ${needs.join(", ")}.`;
 }
 
-function PackCard({
+/** The sentence of the page's head, which each pack repeats for readers of the API. */
+const disclaimer = " A starting point for counsel, not legal advice.";
+
+function PackRow({
   pack,
   used,
   open,
@@ -93,32 +96,28 @@ function PackCard({
   readonly used: readonly string[];
   readonly open: boolean;
 }) {
+  const { name, title, description, rules, version, facts_from } = pack;
   return (
-    <section className="card stack tight">
-      <div className="row between">
-        <h2>{pack.title}</h2>
-        <span className="row">
-          <Badge text={pack.name} />
-          {used.length > 0 && <Badge text={visibleText(`on in ${used.join(", ")}`)} tone="live" />}
+    <details className="fold" open={open}>
+      <summary>
+        <span className="grow">
+          {title} <span className="mono small muted">{name}</span>
         </span>
-      </div>
-      <p>{pack.description}</p>
-      <p className="small muted">{needsText(pack.facts_from)}</p>
-      <details open={open}>
-        <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
-        <ListTable
-          heads={["Rule", "Effect", "Rests on", "Fired in 7 days"]}
-          numbers={1}
-          caption={`Rules of ${pack.name}`}
-        >
-          {pack.rules.map((rule) => (
+        {used.length > 0 && <Badge text={visibleText(`on in ${used.join(", ")}`)} tone="live" />}
+        <span className="small muted">{`${rules.length} ${rules.length === 1 ? "rule" : "rules"}`}</span>
+      </summary>
+      <div className="stack tight unfolded">
+        <p>{description.replace(disclaimer, "").replaceAll("`", "")}</p>
+        <p className="small muted">{`${needsText(facts_from)} Version ${version}.`}</p>
+        <ListTable heads={["Rule", "Effect", "Rests on", "Fired in 7 days"]} numbers={1} caption={`Rules of ${name}`}>
+          {rules.map((rule) => (
             <tr key={rule.name}>
               <td>
                 {rule.title}
                 <div className="mono small muted">{rule.name}</div>
               </td>
               <td>
-                <Badge text={rule.effect === "approve_modified" ? "changes" : rule.effect} tone={rule.effect} />
+                <EffectBadge effect={rule.effect} />
               </td>
               <td className="small">{rule.citations.join("; ")}</td>
               <td className="num">
@@ -127,7 +126,7 @@ function PackCard({
             </tr>
           ))}
         </ListTable>
-      </details>
-    </section>
+      </div>
+    </details>
   );
 }

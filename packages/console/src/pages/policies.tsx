@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useClient, useMay } from "../api/session.tsx";
 import { SelectField } from "../parts/forms/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Badge } from "../parts/records/badge.tsx";
+import { Badge, EffectBadge } from "../parts/records/badge.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
@@ -87,16 +87,19 @@ function Row({ policy }: { readonly policy: Policy }) {
         <Link to="/policies/$policy_id" params={{ policy_id: policy.policy_id }}>
           <Data text={policy.title ?? policy.name} />
         </Link>
-        <div className="mono small muted">
-          <Data text={policy.name} />
-        </div>
+        {policy.title !== null && (
+          <span className="mono small muted">
+            {" "}
+            <Data text={policy.name} />
+          </span>
+        )}
         {policy.nobody_can_decide !== undefined && <p className="small">{policy.nobody_can_decide}</p>}
       </td>
       <td>
         <Badge text={policy.status} tone={policyTones[policy.status]} />
       </td>
       <td>
-        <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+        <EffectBadge effect={effect} />
       </td>
       <td>
         {policy.version}

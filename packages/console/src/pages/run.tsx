@@ -5,7 +5,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Badge, ModeBadge, VerdictBadge } from "../parts/records/badge.tsx";
 import { shownIntent } from "../parts/records/shown.ts";
 import { Empty } from "../parts/states.tsx";
-import { Data } from "../parts/tables/data.tsx";
+import { Data, Given } from "../parts/tables/data.tsx";
 import { useGoOn } from "../parts/tables/go-on.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { ExactTime, spanText } from "../parts/time.tsx";
@@ -20,7 +20,20 @@ export function RunPage() {
   const at_ms = Date.parse(at);
   return (
     <>
-      <PageHead title="Run" about={<Data text={session_id} />} />
+      <PageHead
+        title="Run"
+        about={
+          <>
+            {"What agents asked in the session "}
+            <Given text={session_id} chars_max={120} more={false} />
+            {", in order, and what followed."}
+          </>
+        }
+      >
+        <Link to="/decisions" search={{ session_id } as never} className="button small">
+          All decisions of this run
+        </Link>
+      </PageHead>
       <section className="card stack tight" aria-label="Run">
         {Number.isNaN(at_ms) ? (
           <Empty
@@ -59,14 +72,7 @@ function Actions({ session_id, at_ms }: { readonly session_id: string; readonly 
       list={list}
       what="actions"
       empty={
-        <Empty
-          title="No actions"
-          action={
-            <Link to="/decisions" search={{ session_id } as never} className="button">
-              All decisions of this run
-            </Link>
-          }
-        >
+        <Empty title="No actions">
           <p>The actions of a run are shown for three days before and after one of them.</p>
         </Empty>
       }

@@ -176,7 +176,7 @@ export function SingleSignOnPage() {
     mutate();
   }, [mutate]);
   return (
-    <Outside title={waiting ? "Second step" : "Signing in"}>
+    <Outside title={waiting ? "Second step" : finish.error === null ? "Signing in" : "The sign-in failed"}>
       <section className="card stack">
         {waiting ? (
           <CodeForm onDone={() => void enter()} onAgain={() => void navigate(again)} />
@@ -185,7 +185,11 @@ export function SingleSignOnPage() {
         ) : (
           <>
             <FormError error={finish.error} />
-            <Link {...again}>Begin again</Link>
+            <div className="actions start">
+              <Link {...again} className="button primary">
+                Begin again
+              </Link>
+            </div>
           </>
         )}
       </section>

@@ -36,7 +36,7 @@ export function WelcomePage() {
           <>
             <PageHead
               title="Create your organization"
-              about="One step: an organization, a membrane in shadow mode, and an API key."
+              about="You get an organization, an API key, and rules that only record until you let them stop actions."
             />
             <form className="card stack" onSubmit={submit}>
               <TextField

@@ -1,14 +1,15 @@
 /** The charts, which load after the page, and small bars of plain elements. */
-import type { Overview } from "@countersign/contract";
+import type { Overview, Verdict } from "@countersign/contract";
 import { lazy, Suspense } from "react";
 
 const LazyDecisions = lazy(async () => ({ default: (await import("./charts/decisions-chart.tsx")).DecisionsChart }));
 const LazyRisk = lazy(async () => ({ default: (await import("./charts/risk-chart.tsx")).RiskChart }));
 
-/** `onZoom`: the reader dragged over these times. */
+/** `onZoom`: the reader dragged over these times. `rowsOf`: the address of the decisions with this verdict. */
 export function DecisionsChart(props: {
   readonly overview: Overview;
   readonly onZoom: (from: string, to: string) => void;
+  readonly rowsOf: (verdict: Verdict) => never;
 }) {
   return (
     <Suspense fallback={<div className="chart-place" />}>

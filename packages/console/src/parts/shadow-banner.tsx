@@ -39,10 +39,9 @@ export function ShadowBanner({ where }: { readonly where: "queue" | "overview" }
         ) : (
           <Data text={`In shadow: ${shadowed.map(({ name }) => name).join(", ")}`} />
         )}
-        .
         {where === "queue"
-          ? "Their agents continue whatever the verdict, and none of their actions come to this queue."
-          : "Their decisions are made and recorded, and agents continue whatever the verdict."}
+          ? ". Their agents continue whatever the verdict, and none of their actions come to this queue. "
+          : ". Their decisions are made and recorded, and agents continue whatever the verdict. "}
         <Link to="/membranes">See what would have been stopped</Link>
       </div>
     </div>

@@ -55,7 +55,7 @@ function Report({
         {` ${others}The default decides these: ${default_verdict}. If a rule should match, let the agent use the rule’s words, or describe the tool.`}
       </p>
       <ListTable
-        heads={["Tool", "Action type", "Data classes", "Asked for", "Held"]}
+        heads={["Tool", "Action type", "Data classes", "Asked for", "Held or blocked"]}
         numbers={2}
         actions={may}
         caption="Actions without a rule"

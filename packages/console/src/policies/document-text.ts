@@ -41,6 +41,7 @@ export const documentFields: readonly string[] = [
     "after",
     "then",
     "pace",
+    "confirm",
     "min_seconds",
     "reason_from",
     "grants",

@@ -14,7 +14,7 @@ export function Fired({ rule, words = false }: { readonly rule: string; readonly
   if (data === undefined) return null;
   const count = data.rules.reduce((sum, each) => (each.policy === rule ? sum + each.count : sum), 0);
   const times = count.toLocaleString("en");
-  const text = words ? `fired ${times} ${count === 1 ? "time" : "times"} in 7 days` : times;
+  const text = words ? `It fired ${times} ${count === 1 ? "time" : "times"} in 7 days.` : times;
   if (!data.complete) return <span className="muted">counting …</span>;
   if (count === 0) return <span className="muted">{text}</span>;
   return (

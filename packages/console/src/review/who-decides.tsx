@@ -64,7 +64,7 @@ function People({
   const query = useEverybody(true, true);
   return (
     <fieldset className="stack tight">
-      <legend className="small muted">People</legend>
+      <legend>People</legend>
       <Loaded query={query} what="the people">
         {(everybody) => {
           const able = [...everybody.values()].filter(({ role }) => roleMeets(role, ["reviewer"]));

@@ -3,7 +3,6 @@ import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { callerName } from "../api/caller.ts";
 import { useSession } from "../api/session.tsx";
 import { keepFocusIn } from "../browser/focus.ts";
-import { SignInPage } from "../pages/sign-in.tsx";
 import { Failed, Loading } from "../parts/states.tsx";
 import { ShortcutHelp, useKeys } from "../review/shortcuts.tsx";
 import { CallerBanners } from "./caller-banners.tsx";
@@ -15,6 +14,7 @@ import { TopBar } from "./top-bar.tsx";
 const RequiredSecondFactor = lazy(async () => ({
   default: (await import("../account/required-second-factor.tsx")).RequiredSecondFactor,
 }));
+const SignInPage = lazy(async () => ({ default: (await import("../pages/sign-in.tsx")).SignInPage }));
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 
 export function Frame() {
@@ -111,5 +111,9 @@ function NobodySignedIn() {
         </main>
       </div>
     );
-  return <SignInPage />;
+  return (
+    <Suspense fallback={<Loading what="the sign-in" />}>
+      <SignInPage />
+    </Suspense>
+  );
 }

@@ -103,6 +103,19 @@ function usePending(): string | null {
   return `${waiting.length}${data.next_cursor === null ? "" : "+"}`;
 }
 
+/** How addresses begin that belong to a page of the menu, but are not below its address. */
+const beside: Readonly<Record<string, string>> = {
+  "/review": "/escalations/",
+  "/decisions": "/run",
+  "/backtest": "/backtests/",
+  "/agents": "/agent",
+};
+
+function isWithin(pathname: string, to: string): boolean {
+  const other = beside[to];
+  return other !== undefined && pathname.startsWith(other);
+}
+
 export function Nav({ onGo }: { readonly onGo: () => void }) {
   const { caller } = useSession();
   const pending = usePending();
@@ -120,11 +133,7 @@ export function Nav({ onGo }: { readonly onGo: () => void }) {
                   <Link
                     to={to}
                     activeOptions={{ exact: to === "/", includeSearch: false }}
-                    // The page of a single case belongs to the queue, that of a kept backtest to the backtests.
-                    {...((to === "/review" && pathname.startsWith("/escalations/")) ||
-                    (to === "/backtest" && pathname.startsWith("/backtests/"))
-                      ? { "aria-current": "page" }
-                      : {})}
+                    {...(isWithin(pathname, to) ? { "aria-current": "page" } : {})}
                     onClick={onGo}
                   >
                     <Icon size={16} />

@@ -1,6 +1,8 @@
 import { limits } from "../limits.ts";
 import {
   CancelInput,
+  Confirmation,
+  ConfirmationInput,
   closed,
   Decision,
   Escalation,
@@ -61,7 +63,8 @@ export const escalationOperations = {
       "from among its reviewers. Then the review closes. One approval counts for every rule that names the reviewer. Before a vote " +
       "approves the action, the service decides the action again under the current rules, stored facts and time. If a rule blocks the " +
       "action now, the vote is refused (`blocked_now`). If a further rule holds it now, that rule adds its reviewers. " +
-      "An approval that is faster than the pace of a rule needs a typed reason in `comment`, or `second_person: true` (`reason_required`).",
+      "An approval that is faster than the pace of a rule needs a typed reason in `comment`, or `second_person: true` (`reason_required`). " +
+      "If a rule or the membrane asks for it, the vote carries a `confirmation` (`confirmation_required`).",
     auth: ["reviewer"],
     idempotent: true,
     params,
@@ -77,6 +80,32 @@ export const escalationOperations = {
       "blocked_now",
       "frozen",
       "reason_required",
+      "confirmation_required",
+      "confirmation_invalid",
+    ],
+  },
+  beginConfirmation: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/confirmation",
+    summary: "Begin to confirm a vote with a passkey",
+    description:
+      "Returns the canonical ruling and options for the browser. The challenge is the SHA-256 of the ruling, so the passkey signs " +
+      `the ruling. Send the answer as \`confirmation\` of the vote within ${limits.ruling_challenge_seconds / 60} minutes. ` +
+      "It confirms one vote, of this session, for this outcome and content.",
+    auth: "session",
+    params,
+    body: ConfirmationInput,
+    body_bytes_max,
+    answers: { 200: { description: "The ruling, and the options.", schema: Confirmation } },
+    refuses: [
+      "not_found",
+      "forbidden",
+      "self_review",
+      "escalation_closed",
+      "state_conflict",
+      "modified_action_blocked",
+      "masked_value_changed",
     ],
   },
   cancelEscalation: {

@@ -38,6 +38,7 @@ export * from "./reviews/counter.ts";
 export * from "./reviews/escalation.ts";
 export * from "./reviews/grant.ts";
 export * from "./reviews/override.ts";
+export * from "./reviews/ruling.ts";
 export * from "./shapes.ts";
 export * from "./usage.ts";
 export * from "./webhook.ts";

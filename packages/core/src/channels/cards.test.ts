@@ -59,6 +59,11 @@ test.each([
   expect(JSON.stringify(card)).toContain(said);
 });
 
+test("a card of a review that people confirm has only the link to its page", () => {
+  const panels = [{ policy: "large-refunds" }, { policy: "wires", confirm: "totp" }];
+  expect(actionsOf(slackCard(review({}, { panels })))).toEqual(["review_change"]);
+});
+
 test("a long summary or target leaves no button that approves", () => {
   const action = { type: "a.b", verb: "pay", target: { identifier: "x".repeat(400) }, summary: null };
   expect(actionsOf(slackCard(review({}, { action })))).toEqual(["review_change", "review_block"]);

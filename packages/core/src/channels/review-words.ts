@@ -27,6 +27,8 @@ export interface ReviewWords {
   readonly not_shown: string | null;
   readonly state: string;
   readonly is_open: boolean;
+  /** People confirm each ruling, which a chat cannot. */
+  readonly is_confirmed: boolean;
 }
 
 const content_chars_max = 2_500;
@@ -75,6 +77,7 @@ export function reviewWords(review: ShownReview): ReviewWords {
     not_shown: notShown({ cut, withheld: withheld.length, changes, shortened }),
     state: stateText(review),
     is_open,
+    is_confirmed: panels.some(({ confirm }) => confirm !== undefined),
   };
 }
 

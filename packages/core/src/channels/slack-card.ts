@@ -19,7 +19,8 @@ export const slackActions = { approve: "review_approve", change: "review_change"
 
 /**
  * Returns the card of a review. An open one has buttons. Without the whole action on the card there is no button that
- * approves, because nobody should approve what the card does not show.
+ * approves, because nobody should approve what the card does not show. Where people confirm each ruling, only the page
+ * decides.
  */
 export function slackCard(review: ShownReview): SlackMessage {
   const words = reviewWords(review);
@@ -38,10 +39,11 @@ export function slackCard(review: ShownReview): SlackMessage {
   };
 }
 
-function buttons({ escalation, url }: ShownReview, { title, not_shown, is_open, facts }: ReviewWords) {
+function buttons({ escalation, url }: ShownReview, { title, not_shown, is_open, is_confirmed, facts }: ReviewWords) {
   const value = escalation.escalation_id;
   const open = (text: string) => ({ type: "button", action_id: slackActions.change, text: plain(text), url });
   if (!is_open) return [open("Open the review")];
+  if (is_confirmed) return [open("Open to decide and confirm")];
   const target = facts.find(({ name }) => name === "Target");
   const about = target === undefined ? title : `${title}, ${target.value}`;
   const ruling = (outcome: "approve" | "block", text: string, style: string) => ({

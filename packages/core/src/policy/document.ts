@@ -1,5 +1,5 @@
 /** The rules are in schema.ts and check.ts. */
-import type { FactsFrom, Pace } from "@countersign/contract";
+import type { Confirm, FactsFrom, Pace } from "@countersign/contract";
 import type { AfterDocument, CounterDocument } from "../counters/definition.ts";
 
 /** `none` only adds risk. */
@@ -38,6 +38,7 @@ export interface EscalationSettings {
   /** The second tier may also approve after this duration. */
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
   readonly pace?: Pace;
+  readonly confirm?: Confirm;
   /** Absent: no grants. */
   readonly grants?: { readonly times_max: number; readonly hours_max: number };
 }

@@ -1,8 +1,9 @@
-import type { Reason, Reviewer, Role } from "@countersign/contract";
+import type { Confirm, Reason, Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { compilePolicySet } from "../deciding/policy-set.ts";
 import { decideCase, policySource } from "../testing/deciding.ts";
 import {
+  asksAsMuch,
   electorateOf,
   type HoldingPolicy,
   heldFor,
@@ -38,6 +39,29 @@ test.each([
   const rules = policies.map((escalation, n) => holding(`p${n}`, escalation));
   const terms = mergeTerms({ ...membrane, approval_valid_seconds: 7_200 }, rules, membrane_asks);
   expect(terms.approval_valid_seconds).toBe(seconds);
+});
+
+test("the strictest confirmation of a policy and the membrane counts for its demand, and no time limit approves", () => {
+  const confirms = (of: Confirm | null, policies: readonly HoldingPolicy["escalation"][], membrane_asks: boolean) => {
+    const rules = policies.map((escalation, n) => holding(`p${n}`, escalation));
+    const { demands, on_timeout } = mergeTerms({ ...membrane, confirm: of }, rules, membrane_asks);
+    return [demands.map(({ confirm }) => confirm), on_timeout];
+  };
+  expect(confirms(null, [{}, {}], true)).toEqual([[undefined, undefined, undefined], "approve"]);
+  expect(confirms("totp", [{}, { confirm: "passkey" }], true)).toEqual([["totp", "passkey", "totp"], "block"]);
+  expect(confirms("passkey", [{ confirm: "totp" }], false)).toEqual([["passkey"], "block"]);
+  expect(confirms(null, [{}, { confirm: "totp" }], false)).toEqual([[undefined, "totp"], "block"]);
+});
+
+test("a demand asks as much as another one only with as strict a confirmation", () => {
+  const demand = { policy: "a", reviewers: [], quorum: 1 };
+  const asks = (one?: Confirm, other?: Confirm) =>
+    asksAsMuch(
+      { ...demand, ...(one === undefined ? {} : { confirm: one }) },
+      { ...demand, ...(other === undefined ? {} : { confirm: other }) },
+    );
+  expect([asks(), asks("totp"), asks("passkey", "totp"), asks("totp", "totp")]).toEqual([true, true, true, true]);
+  expect([asks(undefined, "totp"), asks("totp", "passkey")]).toEqual([false, false]);
 });
 
 test("the strictest terms of all policies apply, with the membrane's terms as defaults", () => {

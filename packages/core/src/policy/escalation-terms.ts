@@ -1,4 +1,13 @@
-import { limits, type Pace, type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
+import {
+  type Confirm,
+  limits,
+  type Pace,
+  type Reason,
+  type Reviewer,
+  type Role,
+  roleMeets,
+  strictestConfirm,
+} from "@countersign/contract";
 import type { EscalationTerms, MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
@@ -29,6 +38,8 @@ export interface ReviewDemand {
   readonly tier?: { readonly after_seconds: number; readonly reviewers: readonly Reviewer[] };
   /** Speed limit for approvals without a reason. */
   readonly pace?: Pace;
+  /** How reviewers confirm a vote. The strictest demand of a review counts for each vote. */
+  readonly confirm?: Confirm;
 }
 
 export const membrane_demand_name = "membrane.escalation";
@@ -50,9 +61,10 @@ export function mergeTerms(
   const demands: ReviewDemand[] = holding.map((policy) => demandOf(policy, membrane));
   // A policy must not reduce or replace the membrane's reviewers.
   if (membrane_asks || holding.length === 0) demands.push(membraneDemand(membrane));
-  const forbidden = holding.some(
-    ({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1,
-  );
+  // Nobody confirms the ruling of a time limit.
+  const forbidden =
+    holding.some(({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1) ||
+    demands.some(({ confirm }) => confirm !== undefined);
   const on_timeout = forbidden ? "block" : membrane.on_timeout;
   return {
     demands: inOrder(demands),
@@ -135,8 +147,8 @@ export function heldFor(
   );
 }
 
-export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): ReviewDemand {
-  return { policy: membrane_demand_name, reviewers, quorum, ...pacePart(pace) };
+export function membraneDemand({ reviewers, quorum, pace, confirm }: MembraneTerms): ReviewDemand {
+  return { policy: membrane_demand_name, reviewers, quorum, ...pacePart(pace), ...confirmPart([confirm]) };
 }
 
 /**
@@ -145,7 +157,7 @@ export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): Revi
  */
 export function demandOf(
   { policy_id, name, escalation, approvals_min }: HoldingPolicy,
-  membrane: Pick<MembraneTerms, "reviewers" | "quorum" | "timeout_seconds" | "pace">,
+  membrane: Pick<MembraneTerms, "reviewers" | "quorum" | "timeout_seconds" | "pace" | "confirm">,
 ): ReviewDemand {
   const tier = tierOf(escalation);
   return {
@@ -156,6 +168,7 @@ export function demandOf(
     ...(escalation.after === undefined ? {} : { after: escalation.after }),
     ...(tier === undefined || tier.after_seconds >= ownTimeLimit(escalation, membrane) ? {} : { tier }),
     ...pacePart({ ...membrane.pace, ...escalation.pace }),
+    ...confirmPart([membrane.confirm, escalation.confirm]),
   };
 }
 
@@ -167,6 +180,11 @@ function tierOf({ then }: HoldingPolicy["escalation"]): ReviewDemand["tier"] {
 
 function pacePart(pace: Pace | null | undefined): Pick<ReviewDemand, "pace"> {
   return pace == null || Object.keys(pace).length === 0 ? {} : { pace };
+}
+
+function confirmPart(asked: readonly (Confirm | null | undefined)[]): Pick<ReviewDemand, "confirm"> {
+  const confirm = strictestConfirm(asked);
+  return confirm === null ? {} : { confirm };
 }
 
 export interface Electorate {
@@ -214,11 +232,15 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
 }
 
 /**
- * True if a demand needs as many people as `b` and only reviewers of `b`. Without look-ups a named user meets only the
- * role reviewer.
+ * True if a demand needs as many people as `b`, only reviewers of `b`, and as strict a confirmation. Without look-ups a
+ * named user meets only the role reviewer.
  */
-export function asksAsMuch(a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum">, b: ReviewDemand): boolean {
+export function asksAsMuch(
+  a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum" | "confirm">,
+  b: ReviewDemand,
+): boolean {
   const nobody_known = new Map<string, KnownReviewer>();
+  if (strictestConfirm([a.confirm, b.confirm]) !== (a.confirm ?? null)) return false;
   return a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsSome(reviewer, everyoneOf(b), nobody_known));
 }
 

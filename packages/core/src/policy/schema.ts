@@ -1,4 +1,4 @@
-import { assuranceNames, facts_from_pattern, limits } from "@countersign/contract";
+import { assuranceNames, confirmKinds, facts_from_pattern, limits } from "@countersign/contract";
 import { afterSchema, countedInTests, countersSchema } from "./counters-schema.ts";
 
 /** Published, and used by `schema-check.ts`. Descriptions serve as help texts of diagnostics. */
@@ -199,6 +199,7 @@ const escalation: Schema = {
       },
     },
     pace,
+    confirm: { description: "how reviewers confirm each ruling", type: "string", enum: [...confirmKinds] },
     grants: {
       description: "permits reviewers to allow similar actions in advance, within these limits",
       type: "object",

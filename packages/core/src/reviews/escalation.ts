@@ -1,4 +1,4 @@
-import type { Escalation, FastVote, Modification, Outcome, Reviewer } from "@countersign/contract";
+import type { Confirm, Escalation, FastVote, Modification, Outcome, Reviewer } from "@countersign/contract";
 import type { Electorate } from "../policy/escalation-terms.ts";
 import { isReached } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
@@ -79,6 +79,8 @@ export type ReviewStep =
       readonly message_to_agent?: string;
       /** With hidden texts redacted. */
       readonly modifications: Escalation["votes"][number]["modifications"];
+      /** How the person confirmed the vote. Absent: without a confirmation. */
+      readonly confirmed?: Confirm;
       /** Set if faster than a rule's pace. */
       readonly fast?: FastVote;
       /** Indexes of demands that need one more person because of `fast`. */
@@ -157,11 +159,12 @@ function vote(review: Review, step: VoteStep): Stepped {
   const after = awaited(review, step);
   if (after !== null) return { kind: "refused", because: "before_turn", after };
   const record = withoutHidden(review.record, step.hidden ?? []);
-  const { person, outcome, ruling, comment, message_to_agent, modifications, fast, at } = step;
+  const { person, outcome, ruling, comment, message_to_agent, modifications, fast, confirmed, at } = step;
   const said = {
     ...(message_to_agent === undefined ? {} : { message_to_agent }),
     modifications,
     ...(fast === undefined ? {} : { fast }),
+    ...(confirmed === undefined ? {} : { confirmed }),
   };
   const others = record.votes.filter((each) => each.reviewer !== person);
   const standing = others.filter((each) => isCounted(each, review.demands));

@@ -59,6 +59,11 @@ export function grantTerms(reasons: readonly Reason[], { policySet, membrane }: 
     return refused(
       `The rule ${several.policy} needs ${several.demand.quorum} people. Grants need a rule that one person decides.`,
     );
+  const confirmed = rules.find(({ demand }) => demand.confirm !== undefined);
+  if (confirmed !== undefined)
+    return refused(
+      `The rule ${confirmed.policy} asks reviewers to confirm each ruling. A grant would approve without it.`,
+    );
   if (rules.length === 0) return refused("No rule holds this action.");
   return { kind: "allowed", rules, times_max: Math.min(...times), hours_max: Math.min(...hours) };
 }

@@ -84,6 +84,7 @@ export function panelsOf(demands: readonly CountedDemand[], expires_at: string):
     after: demand.after ?? null,
     ...tierPart(demand, expires_at),
     ...(demand.pace === undefined ? {} : { pace: demand.pace }),
+    ...(demand.confirm === undefined ? {} : { confirm: demand.confirm }),
     status: !hasTurn(demand, demands) ? "waiting" : isMet(demand) ? "met" : "open",
   }));
 }

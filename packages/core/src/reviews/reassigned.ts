@@ -1,12 +1,12 @@
-import type { Reviewer } from "@countersign/contract";
+import { type Reviewer, strictestConfirm } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { strictestPace } from "./pace.ts";
 import { type CountedDemand, panelsOf, reassigned_demand_name } from "./panels.ts";
 import { isCounted } from "./standing.ts";
 
 /**
- * Hands a review to other reviewers. Earlier approvals count while their people may vote. The strictest pace stays.
- * Second tiers end. Extra people needed by fast approvals join the quorum.
+ * Hands a review to other reviewers. Earlier approvals count while their people may vote. The strictest pace and
+ * confirmation stay. Second tiers end. Extra people needed by fast approvals join the quorum.
  */
 export function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));
@@ -15,12 +15,14 @@ export function reassigned({ record, ruling, demands }: Review, reviewers: reado
   const parties = approved_by.filter((person) => demands.some((each) => each.parties?.includes(person)));
   const in_place_of = Object.assign({}, ...demands.map((each) => each.in_place_of ?? {}));
   const pace = strictestPace(demands.map((each) => each.pace));
+  const confirm = strictestConfirm(demands.map((each) => each.confirm));
   const demand: CountedDemand = {
     ...{ policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces },
     ...(carried.length === 0 ? {} : { carried }),
     ...(parties.length === 0 ? {} : { parties }),
     ...(Object.keys(in_place_of).length === 0 ? {} : { in_place_of }),
     ...(pace === undefined ? {} : { pace }),
+    ...(confirm === null ? {} : { confirm }),
   };
   const panels = panelsOf([demand], record.expires_at);
   return { record: { ...record, reviewers: [...reviewers], panels }, ruling, demands: [demand] };

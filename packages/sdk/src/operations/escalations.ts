@@ -1,5 +1,7 @@
 import type {
   CancelInput,
+  Confirmation,
+  ConfirmationInput,
   Decision,
   Escalation,
   EscalationStatus,
@@ -68,6 +70,10 @@ export function escalationCalls(call: Transport) {
         body: ruling,
         idempotency_key: idempotency_key ?? newIdempotencyKey(),
       }),
+
+    /** Returns the ruling that a passkey signs, for a person who is signed in. The answer belongs into the vote. */
+    beginConfirmation: (escalation_id: string, vote: ConfirmationInput) =>
+      call<Confirmation>("POST", path(escalation_id, "/confirmation"), { body: vote }),
 
     /** Closes the escalation. Its action stays blocked. */
     cancelEscalation: (escalation_id: string, input: CancelInput = {}) =>

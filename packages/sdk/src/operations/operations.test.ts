@@ -77,6 +77,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   commentOnEscalation: (client) => client.commentOnEscalation("escalation_id", "comment"),
   snoozeEscalation: (client) => client.snoozeEscalation("escalation_id", null),
   decideEscalation: (client) => client.decideEscalation("escalation_id", input),
+  beginConfirmation: (client) => client.beginConfirmation("escalation_id", input),
   cancelEscalation: (client) => client.cancelEscalation("escalation_id"),
   withdrawEscalation: (client) => client.withdrawEscalation("escalation_id"),
   revokeApproval: (client) => client.revokeApproval("escalation_id"),

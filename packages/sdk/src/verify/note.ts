@@ -105,7 +105,7 @@ export class Ed25519Missing extends Error {
   }
 }
 
-async function isSigned(public_key: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
+export async function isSigned(public_key: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
   try {
     return await isSignedBy(public_key, signature, message);
   } catch {

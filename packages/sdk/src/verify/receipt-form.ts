@@ -22,12 +22,26 @@ interface SaltedText {
   readonly text: string;
 }
 
+/** An entry of the log, verified. */
+export interface VerifiedEntry {
+  readonly index: number;
+  readonly type: string;
+  /** RFC 3339 UTC. */
+  readonly at: string;
+  readonly actor: string;
+  readonly leaf: JsonObject;
+  /** Parsed documents by name. Null: erased, or withheld because a rule hides a value in it. */
+  readonly documents: Readonly<Record<string, JsonObject | null>>;
+}
+
 export interface ReceiptForm {
   readonly org_id: string;
   readonly intent_id: string;
   readonly checkpoint: string;
   readonly keys: readonly string[];
   readonly entries: readonly ReceiptEntry[];
+  /** Registrations of the passkeys that signed rulings. */
+  readonly passkeys: readonly ReceiptEntry[];
 }
 
 /** Reads the bytes of a receipt. Throws `Refused`. */
@@ -46,7 +60,9 @@ export function receiptForm(receipt: string | Uint8Array): ReceiptForm {
       `the receipt has the format "${value["format"].slice(0, 40)}", which is not known here`,
     );
   const names = ["checkpoint", "entries", "format", "intent_id", "keys", "org_id"] as const;
-  if (!hasMembers(value, names))
+  // Only receipts of signed rulings have it.
+  const further = isObject(value) && Object.hasOwn(value, "passkeys") ? (["passkeys"] as const) : [];
+  if (!hasMembers(value, [...names, ...further]))
     throw new Refused("form", `the receipt does not have exactly these members: ${names.join(", ")}`);
   const { checkpoint, format, intent_id, keys, org_id } = value;
   if (!isText(format) || !isText(checkpoint) || !isId(intent_id, "int") || !isId(org_id, "org"))
@@ -56,12 +72,16 @@ export function receiptForm(receipt: string | Uint8Array): ReceiptForm {
   if (!isList(value.entries, entries_max))
     throw new Refused("form", `the receipt does not have 1 to ${entries_max} entries`);
   const entries = value.entries.map(entryForm);
+  const registered = further.length === 0 ? [] : value.passkeys;
+  if (further.length > 0 && !isList(registered, entries_max))
+    throw new Refused("form", `the receipt does not have 1 to ${entries_max} registrations of passkeys`);
+  const passkeys = (registered as readonly unknown[]).map(entryForm);
   if (canonicalText(value) !== text)
     throw new Refused(
       "form",
       "the receipt is not canonical JSON: somebody formatted or changed it, or a name is repeated",
     );
-  return { org_id, intent_id, checkpoint, keys, entries };
+  return { org_id, intent_id, checkpoint, keys, entries, passkeys };
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -121,7 +141,7 @@ const isHash = (value: unknown): boolean => typeof value === "string" && /^[0-9a
 const isIdText = (value: unknown): boolean => typeof value === "string" && /^[a-z]+_[0-9A-Za-z_]{1,100}$/.test(value);
 const isIdOrNull = (value: unknown): boolean => value === null || isIdText(value);
 const isWord = (value: unknown): boolean => typeof value === "string" && /^[a-z_]{1,64}$/.test(value);
-const isTime = (value: unknown): boolean =>
+export const isTime = (value: unknown): boolean =>
   typeof value === "string" && /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/.test(value);
 
 type Form = Readonly<Record<string, (value: unknown) => boolean>>;

@@ -13,7 +13,10 @@ export type ReceiptCheck =
   | "intent"
   | "document"
   | "decision"
+  | "registration"
   | "inclusion"
+  | "ruling"
+  | "assertion"
   | "consistency";
 
 /** A check failed. */

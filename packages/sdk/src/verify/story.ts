@@ -1,6 +1,6 @@
 /** Says in words what a verified receipt records. */
 import { isObject, type JsonObject } from "./json.ts";
-import type { VerifiedEntry } from "./verify-receipt.ts";
+import type { VerifiedEntry } from "./receipt-form.ts";
 
 const verdicts: Readonly<Record<string, string>> = {
   approve: "approved it",

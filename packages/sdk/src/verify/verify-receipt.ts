@@ -1,6 +1,6 @@
 /** Verifies a receipt offline, without the service and without trust in it. */
 import { base64Hash, hexOf, sha256, utf8 } from "./bytes.ts";
-import { type JsonObject, parsedObject } from "./json.ts";
+import { parsedObject } from "./json.ts";
 import {
   type Checkpoint,
   isLineOf,
@@ -9,8 +9,15 @@ import {
   verifiedSignature,
   verifierKey,
 } from "./note.ts";
-import { type ReceiptEntry, receiptForm } from "./receipt-form.ts";
+import { type ReceiptEntry, receiptForm, type VerifiedEntry } from "./receipt-form.ts";
 import { type ReceiptCheck, Refused } from "./refused.ts";
+import {
+  type Confirmations,
+  checkRegistrations,
+  notProvedByPasskeys,
+  provedByPasskeys,
+  verifiedRulings,
+} from "./rulings.ts";
 import { isExtended, isIncluded, leafHash } from "./tree.ts";
 
 export interface VerifyReceiptOptions {
@@ -21,18 +28,6 @@ export interface VerifyReceiptOptions {
   readonly keys: readonly string[];
   /** A checkpoint that you noted earlier or later, and the consistency proof between it and the receipt's. */
   readonly known?: { readonly checkpoint: string; readonly proof: readonly string[] } | undefined;
-}
-
-/** An entry of the log, verified. */
-export interface VerifiedEntry {
-  readonly index: number;
-  readonly type: string;
-  /** RFC 3339 UTC. */
-  readonly at: string;
-  readonly actor: string;
-  readonly leaf: JsonObject;
-  /** Parsed documents by name. Null: erased, or withheld because a rule hides a value in it. */
-  readonly documents: Readonly<Record<string, JsonObject | null>>;
 }
 
 export type ReceiptVerdict =
@@ -64,16 +59,20 @@ export async function verifyReceipt(
   if (!given.some(({ by }) => by === "log")) throw new TypeError("give at least one verifier key of a log");
   const compared = known === undefined ? undefined : await knownHead(known, given);
   try {
-    const { org_id, intent_id, checkpoint: note, keys: named, entries } = receiptForm(receipt);
+    const form = receiptForm(receipt);
+    const { org_id, intent_id, checkpoint: note, keys: named, entries, passkeys } = form;
     const checkpoint = parsedCheckpoint(note);
     const { origin, size, root } = checkpoint;
     if (!origin.endsWith(`/${org_id}`))
       throw new Refused("origin", `the log ${origin} is not the log of the organization ${org_id}`);
     const signers = await verifiedSigners(checkpoint, named, given);
     checkOrder(entries, intent_id, size);
+    checkRegistrations(passkeys, size);
     const verified = await Promise.all(entries.map((entry) => verifiedEntry(entry, checkpoint)));
+    const registered = await Promise.all(passkeys.map((entry) => verifiedEntry(entry, checkpoint)));
+    const confirmations = await verifiedRulings(form, verified, registered);
     if (compared !== undefined) await checkConsistency(checkpoint, compared);
-    const statements = { ...signers, checkpoint, entries: verified, compared };
+    const statements = { ...signers, checkpoint, entries: verified, registered, confirmations, compared };
     return {
       ok: true,
       proved: provedBy(statements),
@@ -222,28 +221,33 @@ async function checkConsistency(checkpoint: Checkpoint, known: KnownHead): Promi
 interface Statements extends Signers {
   readonly checkpoint: Checkpoint;
   readonly entries: readonly VerifiedEntry[];
+  readonly registered: readonly VerifiedEntry[];
+  readonly confirmations: Confirmations;
   readonly compared: KnownHead | undefined;
 }
 
 const listed = (items: readonly (string | number)[]): string => items.join(", ");
 
-function provedBy({ checkpoint, trusted_keys, trusted_witnesses, entries, compared }: Statements): string[] {
+function provedBy(statements: Statements): string[] {
+  const { checkpoint, trusted_keys, trusted_witnesses, entries, registered, confirmations, compared } = statements;
   const { origin, size } = checkpoint;
+  const indexes = [...entries, ...registered].map(({ index }) => index).sort((a, b) => a - b);
   return [
     `The key ${listed(trusted_keys)} signed that the log ${origin} has ${size} entries with this root.`,
     ...trusted_witnesses.map(
       ({ name, seconds }) =>
         `The witness ${name} saw this log at ${utcTime(seconds)} and found that it had only grown.`,
     ),
-    `The log holds every entry of this receipt, unchanged: ${listed(entries.map(({ index }) => index))}.`,
+    `The log holds every entry of this receipt, unchanged: ${listed(indexes)}.`,
     "Each document of this receipt is the one that the service recorded with its entry.",
+    ...provedByPasskeys(confirmations),
     ...(compared === undefined
       ? []
       : [`The checkpoint that you know (${compared.size} entries) and this one (${size} entries) are of one log.`]),
   ];
 }
 
-function notProvedBy({ entries, other_witnesses, compared }: Statements): string[] {
+function notProvedBy({ entries, other_witnesses, confirmations, compared }: Statements): string[] {
   const erased = entries.flatMap(({ index, documents }) =>
     Object.entries(documents).flatMap(([name, document]) => (document === null ? [`${name} of entry ${index}`] : [])),
   );
@@ -258,6 +262,7 @@ function notProvedBy({ entries, other_witnesses, compared }: Statements): string
     ...(entries.some(({ type }) => type === "observed")
       ? ["That the action had the reported outcome: the agent reported it."]
       : []),
+    ...notProvedByPasskeys(confirmations),
   ];
 }
 

@@ -78,6 +78,7 @@ beforeAll(async () => {
   await send("POST", `/v1/intents/${blocked.intent_id}/override`, org.operator, { reason: "known" });
   const adjustment = { membrane_id: org.membrane_id, key: ["bot"], kind: "grant", amount: 50, reason: "a busy day" };
   await send("POST", "/v1/counters/paid/adjustments", org.admin, adjustment);
+  await send("PATCH", `/v1/membranes/${org.membrane_id}`, org.admin, { escalation: { confirm: "passkey" } });
   await send("POST", "/v1/agents/rogue/freeze", org.admin, { mode: "block", reason: "odd" });
 });
 
@@ -172,6 +173,12 @@ describe("names the row that somebody changed by SQL", () => {
       "overrides",
       ["fingerprint"],
       "update overrides set fingerprint = sha256('x') where org_id = $1",
+    ],
+    [
+      "a membrane whose reviewers need no passkey",
+      "membranes",
+      ["escalation"],
+      "update membranes set escalation = (escalation::jsonb - 'confirm')::json where org_id = $1",
     ],
     ["a milder freeze", "freezes", ["mode"], "update freezes set mode = 'escalate' where org_id = $1"],
     ["a claim of another key", "claims", ["actor"], "update claims set actor = 'key_x' where org_id = $1"],

@@ -97,6 +97,22 @@ test("the card is updated when somebody was first in the console, and a later cl
   expect(await review.read()).toMatchObject({ resolution: { by: ben.user_id } });
 });
 
+test("a review that people confirm has no buttons that vote, and a click on an older card is refused", async () => {
+  const terms = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 1, confirm: "totp" };
+  const org = await organization({ escalation: terms });
+  const ann = await org.reviewer();
+  const review = await org.held();
+  expect((await org.slack.card(/^A review waits/)).buttons).toEqual(["review_change"]);
+  for (const [count, outcome] of [
+    [1, "approve"],
+    [2, "block"],
+  ] as const) {
+    await org.click(ann.account, outcome, review.id);
+    expect(await org.replied(count)).toMatch(/A chat cannot confirm: decide on the page of the review\./);
+  }
+  expect(await review.read()).toMatchObject({ status: "pending", votes: [] });
+});
+
 test("refuses a wrong signature, an old time, a time in the future, and an organization without Slack", async () => {
   const org = await organization();
   const ann = await org.reviewer();

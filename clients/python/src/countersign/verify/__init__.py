@@ -6,27 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from .form import Entry, receipt_form
+from .form import Entry, VerifiedEntry, receipt_form
 from .note import Checkpoint, VerifierKey, is_line_of, parsed_checkpoint, verified_signature, verifier_key
 from .refused import Refused, refuse
+from .rulings import (
+    Confirmations,
+    check_registrations,
+    not_proved_by_passkeys,
+    proved_by_passkeys,
+    verified_rulings,
+)
 from .texts import Json, base64_hash, parsed_object
 from .tree import Head, is_extended, is_included, leaf_hash, sha256
 
 __all__ = ["Forged", "KnownCheckpoint", "Verified", "VerifiedEntry", "verify_receipt"]
-
-
-@dataclass(frozen=True)
-class VerifiedEntry:
-    """An entry of the log, verified."""
-
-    index: int
-    type: str
-    at: str
-    """RFC 3339 UTC."""
-    actor: str
-    leaf: Json
-    documents: Dict[str, Optional[Json]]
-    """Parsed documents by name. None: erased, or withheld because a rule hides a value in it."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +70,19 @@ def verify_receipt(
             refuse("origin", f"the log {checkpoint.origin} is not the log of the organization {form.org_id}")
         signers = _verified_signers(checkpoint, form.keys, given)
         _check_order(form.entries, form.intent_id, checkpoint.head.size)
+        check_registrations(form.passkeys, checkpoint.head.size)
         entries = [_verified_entry(entry, checkpoint.head) for entry in form.entries]
+        registered = [_verified_entry(entry, checkpoint.head) for entry in form.passkeys]
+        confirmations = verified_rulings(form, entries, registered)
         if compared is not None:
             _check_consistency(checkpoint, *compared)
     except Refused as refused:
         return Forged(str(refused), refused.check, refused.entry)
     known_size = None if compared is None else compared[0].head.size
-    proved = _proved_by(checkpoint, signers, entries, known_size)
-    return Verified(proved, _not_proved_by(signers, entries, known_size), form.intent_id, entries)
+    indexes = sorted(entry.index for entry in [*entries, *registered])
+    proved = _proved_by(checkpoint, signers, indexes, confirmations, known_size)
+    not_proved = [*_not_proved_by(signers, entries, known_size), *not_proved_by_passkeys(confirmations)]
+    return Verified(proved, not_proved, form.intent_id, entries)
 
 
 def _given_key(text: str) -> VerifierKey:
@@ -189,10 +187,13 @@ def _check_consistency(checkpoint: Checkpoint, known: Checkpoint, proof: Sequenc
 
 
 def _proved_by(
-    checkpoint: Checkpoint, signers: _Signers, entries: Sequence[VerifiedEntry], known_size: Optional[int]
+    checkpoint: Checkpoint,
+    signers: _Signers,
+    indexes: Sequence[int],
+    confirmations: Confirmations,
+    known_size: Optional[int],
 ) -> List[str]:
     origin, size = checkpoint.origin, checkpoint.head.size
-    indexes = ", ".join(str(entry.index) for entry in entries)
     compared = f"The checkpoint that you know ({known_size} entries) and this one ({size} entries) are of one log."
     return [
         f"The key {', '.join(signers.keys)} signed that the log {origin} has {size} entries with this root.",
@@ -200,8 +201,9 @@ def _proved_by(
             f"The witness {name} saw this log at {_utc_time(seconds)} and found that it had only grown."
             for name, seconds in signers.witnesses
         ),
-        f"The log holds every entry of this receipt, unchanged: {indexes}.",
+        f"The log holds every entry of this receipt, unchanged: {', '.join(map(str, indexes))}.",
         "Each document of this receipt is the one that the service recorded with its entry.",
+        *proved_by_passkeys(confirmations),
         *([] if known_size is None else [compared]),
     ]
 

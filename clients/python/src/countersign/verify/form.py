@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
 from .note import integer_max
@@ -24,12 +25,28 @@ class Entry(NamedTuple):
     documents: Dict[str, Optional[Json]]
 
 
+@dataclass(frozen=True)
+class VerifiedEntry:
+    """An entry of the log, verified."""
+
+    index: int
+    type: str
+    at: str
+    """RFC 3339 UTC."""
+    actor: str
+    leaf: Json
+    documents: Dict[str, Optional[Json]]
+    """Parsed documents by name. None: erased, or withheld because a rule hides a value in it."""
+
+
 class Form(NamedTuple):
     org_id: str
     intent_id: str
     checkpoint: str
     keys: List[str]
     entries: List[Entry]
+    passkeys: List[Entry]
+    """Registrations of the passkeys that signed rulings."""
 
 
 _names = ["checkpoint", "entries", "format", "intent_id", "keys", "org_id"]
@@ -44,7 +61,9 @@ def receipt_form(receipt: Union[bytes, str]) -> Form:
     read: Any = value.get("format") if isinstance(value, dict) else None
     if is_text(read) and read != "countersign.receipt.v1":
         refuse("format", f'the receipt has the format "{read[:40]}", which is not known here')
-    if not has_members(value, _names):
+    # Only receipts of signed rulings have it.
+    further = ["passkeys"] if isinstance(value, dict) and "passkeys" in value else []
+    if not has_members(value, [*_names, *further]):
         refuse("form", f"the receipt does not have exactly these members: {', '.join(_names)}")
     if not (
         is_text(read) and is_text(value["checkpoint"]) and _is_intent(value["intent_id"]) and _is_org(value["org_id"])
@@ -56,9 +75,12 @@ def receipt_form(receipt: Union[bytes, str]) -> Form:
     if not _is_list(entries, entries_max):
         refuse("form", f"the receipt does not have 1 to {entries_max} entries")
     forms = [_entry_form(entry, at) for at, entry in enumerate(entries)]
+    if further and not _is_list(value["passkeys"], entries_max):
+        refuse("form", f"the receipt does not have 1 to {entries_max} registrations of passkeys")
+    passkeys = [_entry_form(entry, at) for at, entry in enumerate(value["passkeys"] if further else [])]
     if canonical(value) != text:
         refuse("form", _not_canonical)
-    return Form(value["org_id"], value["intent_id"], value["checkpoint"], keys, forms)
+    return Form(value["org_id"], value["intent_id"], value["checkpoint"], keys, forms, passkeys)
 
 
 _not_canonical = "the receipt is not canonical JSON: somebody formatted or changed it, or a name is repeated"
@@ -116,7 +138,7 @@ def _is_document(value: Any) -> bool:
 _is_hash = matches(r"[0-9a-f]{64}")
 _is_id = matches(r"[a-z]+_[0-9A-Za-z_]{1,100}")
 _is_word = matches(r"[a-z_]{1,64}")
-_is_time = matches(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+is_time = matches(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 def _is_id_or_null(value: Any) -> bool:
@@ -129,7 +151,7 @@ def _is_version(value: Any) -> bool:
 
 _change_form: Dict[str, Callable[[Any], bool]] = {
     "actor": is_text,
-    "at": _is_time,
+    "at": is_time,
     "audit_id": _is_id,
     "data": _is_hash,
     "intent_id": _is_id_or_null,
@@ -140,7 +162,7 @@ _change_form: Dict[str, Callable[[Any], bool]] = {
 _decision_form: Dict[str, Callable[[Any], bool]] = {
     "actor": is_text,
     "agent_id": is_text,
-    "at": _is_time,
+    "at": is_time,
     "data": _is_hash,
     "decision_id": _is_id,
     "escalation_id": _is_id_or_null,

@@ -139,7 +139,7 @@ function NoRows({ searched }: { readonly searched: boolean }) {
 
 function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
   return (
-    <ListTable heads={["Row", "When", "Who", "What", "Details"]}>
+    <ListTable heads={["Row", "When", "Who", "What", "About", "Details"]}>
       {rows.map((row) => (
         <tr key={row.audit_id}>
           <td>{row.seq}</td>
@@ -149,12 +149,16 @@ function Rows({ rows }: { readonly rows: readonly OrgAuditRecord[] }) {
           <td>{row.actor.id === null ? "The service" : <Who id={row.actor.id} />}</td>
           <td>
             {auditWord(row.type)}
-            <Subject row={row} />
             <Note row={row} />
+          </td>
+          <td className="about small">
+            <Subject row={row} />
           </td>
           <td>
             <details className="small">
-              <summary>{`Data of row ${row.seq}`}</summary>
+              <summary>
+                Data<span className="sr">{` of row ${row.seq}`}</span>
+              </summary>
               <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
               <p className="mono muted">{row.hash}</p>
               {row.intent_id !== null && <ReceiptButton intent_id={row.intent_id} />}
@@ -176,8 +180,9 @@ function Note({ row }: { readonly row: OrgAuditRecord }) {
   const note = auditNote(row);
   if (note === null) return null;
   return (
-    <div className="small muted">
+    <span className="small muted">
+      {" "}
       <Data text={note} chars_max={200} more={false} />
-    </div>
+    </span>
   );
 }

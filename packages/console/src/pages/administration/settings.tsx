@@ -29,11 +29,10 @@ export function SettingsPage() {
   const admin = useMay("admin");
   const reads = useReads();
   const reviews = useMay("reviewer");
-  const theme = useTheme();
   if (caller === null) return null;
   return (
     <>
-      <PageHead title="Settings" />
+      <PageHead title="Settings" about="What concerns you first, then the organization." />
       <section className="card stack">
         <h2>You</h2>
         <dl className="pairs">
@@ -65,29 +64,38 @@ export function SettingsPage() {
           <dd>{caller.environment}</dd>
         </dl>
       </section>
-      <section className="card stack">
-        <h2>Looks</h2>
-        <div className="filters">
-          <SelectField
-            label="Theme"
-            value={theme}
-            onChange={(event) => applyTheme(event.target.value as Theme)}
-            options={[
-              ["system", "System"],
-              ["light", "Light"],
-              ["dark", "Dark"],
-            ]}
-          />
-        </div>
-      </section>
-      {reviews && <OwnPaceCard />}
+      <div className="grid-2">
+        <Looks />
+        {reviews && <OwnPaceCard />}
+        {caller.type === "user" && <Security />}
+      </div>
       {reads && <FreezeSettings />}
-      {caller.type === "user" && <Security />}
       <ErasureSettings />
       {admin && <TokenIssuerSettings />}
       {submits && <TestIntent />}
       {admin && <ApiNote />}
     </>
+  );
+}
+
+function Looks() {
+  const theme = useTheme();
+  return (
+    <section className="card stack">
+      <h2>Looks</h2>
+      <div className="filters">
+        <SelectField
+          label="Theme"
+          value={theme}
+          onChange={(event) => applyTheme(event.target.value as Theme)}
+          options={[
+            ["system", "System"],
+            ["light", "Light"],
+            ["dark", "Dark"],
+          ]}
+        />
+      </div>
+    </section>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
-import { Figure } from "../../parts/figure.tsx";
+import { Figure, FigureLink } from "../../parts/figure.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { QuotaMeter } from "../../parts/quota.tsx";
 import { Loaded } from "../../parts/states.tsx";
@@ -19,7 +19,9 @@ export function UsagePage() {
         {(usage) => (
           <div className="stack">
             <div className="figures">
-              <Figure
+              <FigureLink
+                to="/decisions"
+                search={{ mode: "live", from: usage.period_start } as never}
                 name="Used this month"
                 value={shown(usage.used_actions)}
                 about={
@@ -29,8 +31,12 @@ export function UsagePage() {
                   </>
                 }
               />
-              <Figure name="Included" value={shown(usage.included_actions)} about={`plan ${usage.plan_id}`} />
-              <Figure name="Hard limit" value={shown(usage.hard_limit)} about="intents above it are refused" />
+              <Figure name="Included" value={shown(usage.included_actions)} about={`in the plan “${usage.plan_id}”`} />
+              <Figure
+                name="Hard limit"
+                value={shown(usage.hard_limit)}
+                about={usage.hard_limit === null ? "no intent is refused" : "intents above it are refused"}
+              />
             </div>
             <QuotaMeter usage={usage} />
             <section className="card stack" aria-labelledby="usage-months">

@@ -30,7 +30,7 @@ export function AgentDialog({
     },
   });
   return (
-    <Dialog title={agent === null ? "Register an agent" : "Change the entry"} onClose={onClose}>
+    <Dialog title={agent === null ? "Register an agent" : "Change the details"} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {

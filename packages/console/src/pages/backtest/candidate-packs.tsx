@@ -14,7 +14,7 @@ export function CandidatePacks({ scope: { packs }, onScope }: ScopeProps) {
           checked={packs !== undefined}
           onChange={(event) => onScope({ packs: event.target.checked ? no_packs : "" })}
         />
-        Other packs than those that were on
+        Other packs than were on then
       </label>
       {packs !== undefined && (
         <Loaded query={query} what="the packs">

@@ -1,4 +1,4 @@
-import type { Backtest } from "@countersign/contract";
+import { type Backtest, notReproducedBecause } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Figure } from "../../parts/figure.tsx";
 import { Empty } from "../../parts/states.tsx";
@@ -7,7 +7,7 @@ import { ListTable } from "../../parts/tables/list-table.tsx";
 import { spanText } from "../../parts/time.tsx";
 import { FlipGroups } from "./flip-groups.tsx";
 import { Flips, Matrix } from "./verdict-changes.tsx";
-import { agreementText, percent } from "./words.ts";
+import { percent, rulingsText } from "./words.ts";
 
 export function Result({ result }: { readonly result: Backtest }) {
   if (result.evaluated === 0)
@@ -22,7 +22,10 @@ export function Result({ result }: { readonly result: Backtest }) {
     <>
       <Figures result={result} />
       <section className="card stack tight">
-        <h2>From recorded to candidate</h2>
+        <h2>How the verdicts change</h2>
+        <p className="small muted">
+          A row for each recorded verdict. A column for the verdict under the rules that you try.
+        </p>
         <Matrix result={result} />
       </section>
       {result.not_reproduced.total > 0 && <NotReproduced not_reproduced={result.not_reproduced} />}
@@ -71,7 +74,7 @@ function Figures({ result }: { readonly result: Backtest }) {
       <Figure
         name="Agrees with reviewers"
         value={result.human_agreement === null ? "–" : percent(result.human_agreement)}
-        about={agreementText(result.agrees_with_reviewers)}
+        about={rulingsText(result.agrees_with_reviewers)}
       />
     </div>
   );
@@ -91,7 +94,7 @@ function NotReproduced({
             <Link className="mono" to="/decisions/$intent_id" params={{ intent_id: each.intent_id }}>
               {each.intent_id}
             </Link>{" "}
-            {each.because.replaceAll("_", " ")}
+            <span className="muted">{notReproducedBecause[each.because]}</span>
           </li>
         ))}
       </ul>

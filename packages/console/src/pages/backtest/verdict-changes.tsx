@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ActionName } from "../../parts/records/action-name.tsx";
 import { VerdictBadge, verdictWord } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";
+import { ListTable } from "../../parts/tables/list-table.tsx";
 import { Wide } from "../../parts/tables/scrolls.tsx";
 import { Time } from "../../parts/time.tsx";
 
@@ -49,51 +50,39 @@ export function Matrix({ result }: { readonly result: Backtest }) {
 export function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly total: number }) {
   if (flips.length === 0) return <p className="muted">No verdict would change.</p>;
   return (
-    <div className="scroll">
+    <>
       {total > 100 && <p className="small muted">{`The newest 100 of ${total.toLocaleString("en")}.`}</p>}
-      <table className="list">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Agent</th>
-            <th scope="col">Action</th>
-            <th scope="col">Recorded</th>
-            <th scope="col">Candidate</th>
-            <th scope="col">Rules</th>
+      <ListTable heads={["When", "Agent", "Action", "Recorded", "Candidate", "Rules"]}>
+        {flips.slice(0, 100).map((flip) => (
+          <tr key={flip.intent_id}>
+            <td>
+              <Link to="/decisions/$intent_id" params={{ intent_id: flip.intent_id }}>
+                <Time at={flip.submitted_at} />
+              </Link>
+            </td>
+            <td>
+              <Data text={flip.agent_id} chars_max={80} />
+            </td>
+            <td>
+              <ActionName type={flip.action.type} verb={flip.action.verb} />
+            </td>
+            <td>
+              <VerdictBadge verdict={flip.from} />
+            </td>
+            <td>
+              <VerdictBadge verdict={flip.to} />
+            </td>
+            <td>
+              <Data text={flip.policies.join(", ")} />
+              {flip.reasons.map((reason) => (
+                <div key={`${reason.policy} ${reason.message}`} className="small muted">
+                  <Data text={reason.message} chars_max={200} />
+                </div>
+              ))}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {flips.slice(0, 100).map((flip) => (
-            <tr key={flip.intent_id}>
-              <td>
-                <Link to="/decisions/$intent_id" params={{ intent_id: flip.intent_id }}>
-                  <Time at={flip.submitted_at} />
-                </Link>
-              </td>
-              <td>
-                <Data text={flip.agent_id} chars_max={80} />
-              </td>
-              <td>
-                <ActionName type={flip.action.type} verb={flip.action.verb} />
-              </td>
-              <td>
-                <VerdictBadge verdict={flip.from} />
-              </td>
-              <td>
-                <VerdictBadge verdict={flip.to} />
-              </td>
-              <td>
-                <Data text={flip.policies.join(", ")} />
-                {flip.reasons.map((reason) => (
-                  <div key={`${reason.policy} ${reason.message}`} className="small muted">
-                    <Data text={reason.message} chars_max={200} />
-                  </div>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </ListTable>
+    </>
   );
 }

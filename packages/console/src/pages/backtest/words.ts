@@ -2,6 +2,12 @@ import type { Backtest, BacktestInput, ListedBacktest } from "@countersign/contr
 
 export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
+/** Says on how many rulings a share rests, and where the true share is. */
+export function rulingsText({ rulings, agreed, share, low, high }: Backtest["agrees_with_reviewers"]): string {
+  if (share === null) return "no person has ruled on any of these";
+  return `${agreed.toLocaleString("en")} of ${rulings.toLocaleString("en")} rulings; 95 % sure: ${percent(low)} to ${percent(high)}`;
+}
+
 /** Says with how many rulings of people the verdicts agree, and how sure the share is. */
 export function agreementText({ rulings, agreed, share, low, high }: Backtest["agrees_with_reviewers"]): string {
   if (share === null) return "no person has ruled on any of these";

@@ -6,7 +6,7 @@ import { Badge } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { spanText } from "../../parts/time.tsx";
 import { Uncovered } from "../../parts/uncovered.tsx";
-import { paceText } from "../../review/detail/pace-text.ts";
+import { confirmText, paceText } from "../../review/detail/pace-text.ts";
 import { isRequested, MoveDialog, Requested } from "./move-dialog.tsx";
 import { Readiness } from "./readiness.tsx";
 import { RolloutPanel } from "./rollout.tsx";
@@ -25,7 +25,7 @@ export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane
             <Data text={membrane.name} />
           </h2>
           <Badge text={membrane.status} tone={live ? "live" : "shadow"} />
-          {membrane.is_default && <Badge text="default" />}
+          {membrane.is_default && <span className="small muted">used unless a key names another one</span>}
         </span>
         {may && (
           <span className="row">
@@ -67,7 +67,7 @@ function assuranceText(facts_from: Membrane["facts_from"]): string {
 }
 
 function Settings({ membrane }: { readonly membrane: Membrane }) {
-  const { quorum, timeout_seconds, on_timeout, pace } = membrane.escalation;
+  const { quorum, timeout_seconds, on_timeout, pace, confirm } = membrane.escalation;
   return (
     <dl className="pairs">
       <dt>When no rule fires</dt>
@@ -92,6 +92,7 @@ function Settings({ membrane }: { readonly membrane: Membrane }) {
       <dd>
         {`${quorum} approval${quorum === 1 ? "" : "s"} within ${spanText(timeout_seconds)}, else ${on_timeout === "block" ? "blocked" : "approved"}`}
         {pace == null ? "" : `. ${paceText(pace)}`}
+        {confirm == null ? "" : `. ${confirmText(confirm)}`}
       </dd>
       <dt>Known tools</dt>
       <dd>

@@ -1,4 +1,5 @@
 import {
+  type Confirm,
   limits,
   type Membrane,
   type MembraneChange,
@@ -58,7 +59,7 @@ export function MembraneDialog({
           focused={at === "reviewers"}
         />
         <fieldset className="stack tight">
-          <legend className="small muted">Packs</legend>
+          <legend>Packs</legend>
           <Loaded query={packs} what="the packs">
             {(all) => <PackChoice packs={all} chosen={membrane?.packs ?? []} />}
           </Loaded>
@@ -76,6 +77,7 @@ const riskOf = (text: string): number | null => (text.trim() === "" ? null : Num
 function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
   const text = (name: string) => String(form.get(name) ?? "");
   const pace = paceOf(text("min_seconds"), text("reason_from"));
+  const confirm = text("confirm") === "" ? null : (text("confirm") as Confirm);
   return {
     name: text("name").trim(),
     default_verdict: text("default_verdict") as Membrane["default_verdict"],
@@ -92,6 +94,7 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
       on_timeout: text("on_timeout") as "block",
       quorum: Number(text("quorum")),
       ...(pace === null && membrane?.escalation.pace == null ? {} : { pace }),
+      ...(confirm === null && membrane?.escalation.confirm == null ? {} : { confirm }),
     },
   };
 }
@@ -156,7 +159,7 @@ function ReviewerChoice({ chosen, focused }: { readonly chosen: readonly Reviewe
   ];
   return (
     <fieldset className="stack tight" ref={place}>
-      <legend className="small muted">Reviewers</legend>
+      <legend>Reviewers</legend>
       <div className="grid-2">
         {choices.map(([id, text]) => (
           <label key={id} className="check small">
@@ -246,7 +249,7 @@ function ReviewFields({ membrane }: FieldsProps) {
       />
       <TextField
         label="Seconds within which an approval needs a reason"
-        hint="after the case was shown; empty: none"
+        hint="counted from when the case was shown; empty: never"
         name="min_seconds"
         type="number"
         min={1}
@@ -254,13 +257,24 @@ function ReviewFields({ membrane }: FieldsProps) {
         defaultValue={terms?.pace?.min_seconds ?? ""}
       />
       <TextField
-        label="Approval that needs a reason"
-        hint="this one within five minutes and all later ones, for example 10; empty: none"
+        label="Approval within five minutes that needs a reason"
+        hint="10: from the 10th approval on, a reviewer must give a reason; empty: never"
         name="reason_from"
         type="number"
         min={1}
         max={limits.pace_reason_from_max}
         defaultValue={terms?.pace?.reason_from ?? ""}
+      />
+      <SelectField
+        label="Reviewers confirm each ruling"
+        hint="such rulings are made in this console only, and no time limit approves"
+        name="confirm"
+        defaultValue={terms?.confirm ?? ""}
+        options={[
+          ["", "no"],
+          ["totp", "with a code of their authenticator"],
+          ["passkey", "with a passkey, which signs the ruling"],
+        ]}
       />
     </>
   );

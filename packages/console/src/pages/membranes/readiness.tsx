@@ -1,5 +1,6 @@
 import type { Membrane, MembraneReadiness, NotReady } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useClient } from "../../api/session.tsx";
 import { useSeen } from "../../browser/seen.ts";
 import { Badge } from "../../parts/records/badge.tsx";
@@ -50,11 +51,27 @@ export function Reasons({ not_ready }: { readonly not_ready: readonly NotReady[]
     <ul className="plain stack tight small">
       {not_ready.map(({ code, message, next_step }) => (
         <li key={`${code} ${message}`}>
-          <Data text={message} /> <span className="muted">{next_step}</span>
+          <Data text={message} /> <NextStep code={code} text={next_step} />
         </li>
       ))}
     </ul>
   );
+}
+
+/** Pages on which a reader does the next step. */
+const pages: Partial<Record<NotReady["code"], "/keys" | "/webhooks" | "/people" | "/backtest">> = {
+  unbound_keys: "/keys",
+  admin_keys: "/keys",
+  webhooks_failing: "/webhooks",
+  nobody_can_decide: "/people",
+  no_backtest: "/backtest",
+};
+
+/** The step without the operation that a program would call. */
+function NextStep({ code, text }: { readonly code: NotReady["code"]; readonly text: string }) {
+  const to = pages[code];
+  const words = text.replace(/ \([A-Z]+ \/v1[^)]*\)/, "");
+  return to === undefined ? <span className="muted">{words}</span> : <Link to={to}>{words}</Link>;
 }
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

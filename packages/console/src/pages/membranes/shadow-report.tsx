@@ -49,7 +49,14 @@ export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
               <HorizontalBars
                 rows={report.policies.slice(0, 6).map((each) => ({
                   key: `${each.policy} ${each.effect}`,
-                  label: <Data text={each.policy} chars_max={80} />,
+                  label: (
+                    <Link
+                      to="/decisions"
+                      search={{ mode: "shadow", rule: each.policy, membrane_id, from: report.from } as never}
+                    >
+                      <Data text={each.policy} chars_max={80} more={false} />
+                    </Link>
+                  ),
                   count: each.count,
                 }))}
               />

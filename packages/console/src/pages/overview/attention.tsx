@@ -1,13 +1,14 @@
-import type { AttentionItem } from "@countersign/contract";
+import type { AttentionItem, Overview } from "@countersign/contract";
 import { useAttention } from "../../parts/attention.ts";
 import { Failed } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Remedies } from "../../remedies/remedies.tsx";
 import { SharedReviews } from "../../remedies/shared-reviews.tsx";
+import { KeyWarnings } from "./key-warnings.tsx";
 
 /** Lists the things that need a person now, once for each cause, with the way to the remedy. */
-export function Attention() {
+export function Attention({ keys }: Pick<Overview, "keys">) {
   const query = useAttention();
   const items = query.data ?? [];
   if (query.data === undefined && query.error === null) return null;
@@ -16,7 +17,7 @@ export function Attention() {
       <h2>Needs attention</h2>
       {query.data === undefined ? (
         <Failed error={query.error} retry={() => void query.refetch()} />
-      ) : items.length === 0 ? (
+      ) : items.length === 0 && keys.length === 0 ? (
         <p className="muted">Nothing needs you.</p>
       ) : (
         <ul className="plain attention">
@@ -39,6 +40,7 @@ export function Attention() {
               </span>
             </li>
           ))}
+          <KeyWarnings keys={keys} />
         </ul>
       )}
     </section>

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useSubmits } from "../../api/session.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../../parts/charts.tsx";
 import { MissingFacts } from "../../parts/missing-facts.tsx";
-import { Badge } from "../../parts/records/badge.tsx";
+import { EffectBadge } from "../../parts/records/badge.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Latency, Quota } from "./limits.tsx";
@@ -39,7 +39,11 @@ export function Figures({
         <section className="card stack tight">
           <h2>Decisions over time</h2>
           <p className="small muted">Drag over a part to see only this period.</p>
-          <DecisionsChart overview={overview} onZoom={onZoom} />
+          <DecisionsChart
+            overview={overview}
+            onZoom={onZoom}
+            rowsOf={(verdict) => rowsBehind(overview, filters, { verdict })}
+          />
           <Modes overview={overview} filters={filters} />
         </section>
         <StoppingRules overview={overview} filters={filters} />
@@ -55,6 +59,7 @@ export function Figures({
       <div className="grid-2">
         <section className="card stack tight">
           <h2>Risk</h2>
+          <p className="small muted">Number of decisions by risk, from 0 (harmless) to 1 (certain harm).</p>
           <RiskChart risk={overview.risk} />
         </section>
         <div className="stack">
@@ -121,7 +126,7 @@ function StoppingRules({ overview, filters }: FiguresProps) {
               <Link to="/decisions" search={rowsBehind(overview, filters, { rule: policy })}>
                 <Data text={policy} chars_max={80} more={false} />
               </Link>
-              <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+              <EffectBadge effect={effect} />
               {missing_facts > 0 && <MissingShare share={missing_facts / count} />}
             </span>
           ),
@@ -147,7 +152,7 @@ function HeldAgents({ overview, filters }: FiguresProps) {
   return (
     <section className="card stack tight">
       <h2>Agents</h2>
-      <p className="small muted">The busiest, most held first.</p>
+      <p className="small muted">The busiest. Those with the most held or blocked actions are first.</p>
       <HorizontalBars
         rows={agents.map(({ agent_id, count, held }) => ({
           key: agent_id,
@@ -157,7 +162,7 @@ function HeldAgents({ overview, filters }: FiguresProps) {
               <Link to="/decisions" search={rowsBehind(overview, filters, { agent_id })}>
                 <Data text={agent_id} chars_max={60} more={false} />
               </Link>
-              <span className="muted">{` ${held.toLocaleString("en")} held`}</span>
+              <span className="muted">{` ${held.toLocaleString("en")} held or blocked`}</span>
             </>
           ),
         }))}

@@ -6,23 +6,24 @@ import { Data } from "../../parts/tables/data.tsx";
 
 const named_max = 5;
 
+/** Entries of the list of what needs attention, one for each key with a warning. */
 export function KeyWarnings({ keys }: Pick<Overview, "keys">) {
   const may = useMay("admin");
-  if (keys.length === 0) return null;
   const more = keys.length - named_max;
   return (
-    <section className="banner warn" aria-label="API keys">
-      <div>
-        <strong>API keys need attention</strong>
-        {keys.slice(0, named_max).map(({ key_id, name, warnings }) => (
-          <div key={key_id}>
+    <>
+      {keys.slice(0, named_max).map(({ key_id, name, warnings }) => (
+        <li key={key_id}>
+          <span className="dot escalate" aria-hidden="true" />
+          <span className="grow">
+            {"API key "}
             <Data text={name ?? key_id} />
             {`: ${warnings.map((warning) => warningTexts[warning]).join("; ")}`}
-          </div>
-        ))}
-        {more > 0 && <div>{`${more} more`}</div>}
-        {may ? <Link to="/keys">See the keys</Link> : "Tell an admin."}
-      </div>
-    </section>
+          </span>
+          <span className="row small">{may ? <Link to="/keys">See the keys</Link> : "Tell an admin."}</span>
+        </li>
+      ))}
+      {more > 0 && <li>{`${more} more API keys need attention.`}</li>}
+    </>
   );
 }

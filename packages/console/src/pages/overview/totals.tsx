@@ -1,7 +1,7 @@
 import type { Overview, Verdict } from "@countersign/contract";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useNow } from "../../browser/clock.ts";
+import { FigureLink, shareText } from "../../parts/figure.tsx";
 import { spanText, Time } from "../../parts/time.tsx";
 import { changeText, type OverviewFilters, rowsBehind } from "./rows-behind.ts";
 
@@ -24,7 +24,17 @@ export function Totals({ overview, filters }: { readonly overview: Overview; rea
         count={decisions}
         before={comparable ? before.decisions : null}
         search={rowsBehind(overview, filters)}
-        about={complete ? "all counted" : <CountedSoFar overview={overview} />}
+        about={
+          complete ? (
+            filters.mode ? (
+              `only ${filters.mode}`
+            ) : (
+              "live, shadow and test"
+            )
+          ) : (
+            <CountedSoFar overview={overview} />
+          )
+        }
       />
       <CountLink name="Held for people" {...ofVerdict("escalate")} />
       <CountLink name="Blocked" {...ofVerdict("block")} />
@@ -42,15 +52,10 @@ export function Totals({ overview, filters }: { readonly overview: Overview; rea
   );
 }
 
-const shareText = (share: number) =>
-  `${(share * 100).toLocaleString("en", { maximumFractionDigits: share < 0.01 ? 2 : 1 })} %`;
-
 function CountLink({
-  name,
   count,
   before,
-  search,
-  about,
+  ...figure
 }: {
   readonly name: string;
   readonly count: number;
@@ -60,28 +65,30 @@ function CountLink({
   readonly about: ReactNode;
 }) {
   return (
-    <Link to="/decisions" search={search} className="card figure">
-      <span className="muted small">{name}</span>
-      <span className="row">
-        <b>{count.toLocaleString("en")}</b>
-        {before !== null && <span className="small muted">{changeText(count, before)}</span>}
-      </span>
-      <span className="small muted">{about}</span>
-    </Link>
+    <FigureLink
+      to="/decisions"
+      value={count.toLocaleString("en")}
+      change={before === null ? "" : changeText(count, before)}
+      {...figure}
+    />
   );
 }
 
 function Waiting({ queue: { pending, due_soon, oldest_at } }: Pick<Overview, "queue">) {
   const now_ms = useNow();
   return (
-    <Link to="/review" className="card figure">
-      <span className="muted small">Waiting now</span>
-      <b>{pending.toLocaleString("en")}</b>
-      <span className="small muted">
-        {oldest_at === null ? "nothing waits" : `oldest ${spanText((now_ms - Date.parse(oldest_at)) / 1_000)}`}
-        {due_soon > 0 && <span className="late">{`, ${due_soon.toLocaleString("en")} due soon`}</span>}
-      </span>
-    </Link>
+    <FigureLink
+      to="/review"
+      search={{} as never}
+      name="Waiting now"
+      value={pending.toLocaleString("en")}
+      about={
+        <>
+          {oldest_at === null ? "nothing waits" : `oldest ${spanText((now_ms - Date.parse(oldest_at)) / 1_000)}`}
+          {due_soon > 0 && <span className="late">{`, ${due_soon.toLocaleString("en")} due soon`}</span>}
+        </>
+      }
+    />
   );
 }
 

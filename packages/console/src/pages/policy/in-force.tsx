@@ -139,7 +139,7 @@ function Question({
         {consequences[what]}
         {what === "shadow" &&
           policy.status === "live" &&
-          `Version ${policy.active_version}, which is live, then stops nothing.`}
+          ` Version ${policy.active_version}, which is live, then stops nothing.`}
       </p>
       {what === "live" && <ActivationEvidence policy={policy} />}
     </Confirm>

@@ -38,8 +38,8 @@ const modes = [
 ] as const;
 
 /** Filters behind a button, unless one of them is set. A narrow screen has room for the status and the order only. */
-const further = ["reviewer", "mode", "amount_usd_max", "age", "snoozed"] as const;
-const wide = ["agent_id", "rule", "tool", "amount_usd_min"] as const;
+const further = ["reviewer", "mode", "amount_usd_min", "amount_usd_max", "age", "snoozed"] as const;
+const wide = ["agent_id", "rule", "tool"] as const;
 
 const searchKey = { "aria-keyshortcuts": "/" } as const;
 
@@ -129,12 +129,6 @@ function NameFilters({ filters, onFilter }: FilterProps) {
         filter={filters.tool}
         onFilter={(tool) => onFilter({ tool })}
       />
-      <FilterField
-        label="USD at least"
-        maxLength={20}
-        filter={filters.amount_usd_min}
-        onFilter={(amount_usd_min) => onFilter({ amount_usd_min })}
-      />
     </>
   );
 }
@@ -144,6 +138,12 @@ function FurtherFilters({ filters, onFilter }: FilterProps) {
   const decides = useMay("reviewer");
   return (
     <>
+      <FilterField
+        label="USD at least"
+        maxLength={20}
+        filter={filters.amount_usd_min}
+        onFilter={(amount_usd_min) => onFilter({ amount_usd_min })}
+      />
       <FilterField
         label="USD at most"
         maxLength={20}

@@ -76,7 +76,7 @@ export function BottomAxis({ scale, ticks, width, textOf }: BottomAxisProps) {
       tickComponent={({ x, formattedValue = "" }) => {
         const half = (formattedValue.length * char_px) / 2;
         return (
-          <text x={Math.min(x, width - half)} y={bottom - 6} textAnchor="middle">
+          <text x={Math.max(half, Math.min(x, width - half))} y={bottom - 6} textAnchor="middle">
             {formattedValue}
           </text>
         );

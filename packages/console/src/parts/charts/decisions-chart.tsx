@@ -1,4 +1,5 @@
 import type { Overview, Verdict } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
 import { scaleBand, scaleOrdinal, scaleTime } from "@visx/scale";
 import { BarStack } from "@visx/shape";
 import { VerdictBadge, verdictWord } from "../records/badge.tsx";
@@ -42,9 +43,11 @@ function timeText(at: Date, long: boolean): string {
 export function DecisionsChart({
   overview,
   onZoom,
+  rowsOf,
 }: {
   readonly overview: Overview;
   readonly onZoom: (from: string, to: string) => void;
+  readonly rowsOf: (verdict: Verdict) => never;
 }) {
   const { parentRef, width } = useChartWidth();
   const slots = slotsOf(overview);
@@ -87,7 +90,9 @@ export function DecisionsChart({
         {totals.map(([verdict, count]) => (
           <span key={verdict} className="row">
             <VerdictBadge verdict={verdict} />
-            <span className="small">{count.toLocaleString("en")}</span>
+            <Link className="small" to="/decisions" search={rowsOf(verdict)}>
+              {count.toLocaleString("en")}
+            </Link>
           </span>
         ))}
       </figcaption>

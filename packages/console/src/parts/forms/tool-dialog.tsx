@@ -40,11 +40,11 @@ export function ToolDialog({
           />
         ) : (
           <p>
-            {"From now on, rules judge every call of"}
+            {"From now on, rules judge every call of "}
             <strong className="mono">
               <Data text={tool.verb} />
             </strong>
-            {"by this entry, whatever the agent calls it."}
+            {" by this entry, whatever the agent calls it."}
           </p>
         )}
         <TypeField type={tool?.type ?? ""} />

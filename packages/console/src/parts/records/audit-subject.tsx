@@ -1,6 +1,5 @@
 import type { OrgAuditRecord } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { moneyText } from "../money.ts";
 import { Data } from "../tables/data.tsx";
 import { DeedWords } from "./wants.tsx";
@@ -9,44 +8,37 @@ import { DeedWords } from "./wants.tsx";
 export function Subject({ row: { intent_id, about, data } }: { readonly row: OrgAuditRecord }) {
   if (intent_id !== null)
     return (
-      <Shown>
-        <Link to="/decisions/$intent_id" params={{ intent_id }}>
-          {about === undefined ? "the decision" : <Action about={about} />}
-        </Link>
-      </Shown>
+      <Link to="/decisions/$intent_id" params={{ intent_id }}>
+        {about === undefined ? "the decision" : <Action about={about} />}
+      </Link>
     );
   const text = (name: string) => (typeof data[name] === "string" ? data[name] : null);
   const policy_id = text("policy_id");
   if (policy_id !== null)
     return (
-      <Shown>
-        <Link to="/policies/$policy_id" params={{ policy_id }}>
-          <Data text={text("name") ?? policy_id} more={false} />
-        </Link>
-      </Shown>
+      <Link to="/policies/$policy_id" params={{ policy_id }}>
+        <Data text={text("name") ?? policy_id} more={false} />
+      </Link>
     );
   const agent_id = text("agent_id");
   if (agent_id !== null)
     return (
-      <Shown>
-        <Link to="/agent" search={{ id: agent_id } as never}>
-          <Data text={agent_id} more={false} />
-        </Link>
-      </Shown>
+      <Link to="/agent" search={{ id: agent_id } as never}>
+        <Data text={agent_id} more={false} />
+      </Link>
     );
   const place = places.find(([name]) => text(name) !== null);
-  if (place === undefined) return null;
+  if (place === undefined) {
+    const named = text("name") ?? text("email") ?? text("url");
+    return named === null ? null : <Data text={named} more={false} />;
+  }
   const [name, to] = place;
   return (
-    <Shown>
-      <Link to={to}>
-        <Data text={text("name") ?? text("email") ?? text("url") ?? text(name) ?? ""} more={false} />
-      </Link>
-    </Shown>
+    <Link to={to}>
+      <Data text={text("name") ?? text("email") ?? text("url") ?? text(name) ?? ""} more={false} />
+    </Link>
   );
 }
-
-const Shown = ({ children }: { readonly children: ReactNode }) => <div className="small">{children}</div>;
 
 /** Members of a row's data that name a thing, and the page that lists it. */
 const places = [

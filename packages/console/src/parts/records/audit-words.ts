@@ -35,6 +35,7 @@ export function auditWord(type: AuditType): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** Returns the result of a row in words. `Subject` names what the row is about. */
 export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): string | null {
   const text = (name: string) => (typeof data[name] === "string" && data[name] !== "" ? data[name] : null);
   const joined = (by: string, ...parts: readonly (string | null)[]) =>
@@ -60,22 +61,13 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
     case "policy_saved":
     case "policy_activated": {
       const version = typeof data["version"] === "number" ? `version ${data["version"]}` : null;
-      return joined(", ", text("name"), version, text("mode"));
+      return joined(", ", version, text("mode"));
     }
     case "user_name_changed":
       return joined(" to ", text("from") ?? "no name", text("to") ?? "no name");
     case "contradicted":
       return text("because");
-    case "key_created":
-      return joined(", ", text("name"), text("role"));
     default:
-      return (
-        joined(", ", text("email"), text("role")) ??
-        text("reason") ??
-        text("comment") ??
-        text("status") ??
-        text("url") ??
-        text("name")
-      );
+      return text("role") ?? text("reason") ?? text("comment") ?? text("status");
   }
 }

@@ -16,6 +16,18 @@ export function VerdictBadge({ verdict }: { readonly verdict: Verdict }) {
   return <span className={`badge verdict ${verdict}`}>{verdictWords[verdict]}</span>;
 }
 
+const effectWords: Readonly<Record<string, string>> = {
+  block: "blocks",
+  escalate: "asks for review",
+  approve_modified: "changes",
+  none: "adds risk",
+};
+
+/** Shows what a rule does to an action. A draft may have an effect that does not exist. */
+export function EffectBadge({ effect }: { readonly effect: string }) {
+  return <Badge text={effectWords[effect] ?? effect} tone={effect === "none" ? "plain" : effect} />;
+}
+
 /** Live is the normal case and needs no word. */
 export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMode; readonly always?: boolean }) {
   if (mode === "live" && !always) return null;

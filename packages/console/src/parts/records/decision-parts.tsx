@@ -9,10 +9,10 @@ import { Link } from "@tanstack/react-router";
 import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
-import { Wide } from "../tables/scrolls.tsx";
-import { ExactTime, spanText, Time } from "../time.tsx";
+import { ListTable } from "../tables/list-table.tsx";
+import { ExactTime, roughText, Time } from "../time.tsx";
 import { auditNote, auditWord } from "./audit-words.ts";
-import { Badge } from "./badge.tsx";
+import { EffectBadge } from "./badge.tsx";
 import { ContentView } from "./content-view.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
@@ -22,13 +22,6 @@ const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
 type Reason = Decision["reasons"][number];
-
-const effectWords = {
-  block: "blocks",
-  escalate: "asks for review",
-  approve_modified: "changes",
-  none: "adds risk",
-} as const;
 
 export function Reasons({ decision }: { readonly decision: Decision }) {
   const isReport = ({ policy_id, policy }: Reason): boolean => policy_id === null && policy === look_alike_reason;
@@ -72,7 +65,7 @@ function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
               )}
               {reason.version !== null && <span className="muted small">{` version ${reason.version}`}</span>}
             </span>
-            <Badge text={effectWords[reason.effect]} tone={reason.effect === "none" ? "plain" : reason.effect} />
+            <EffectBadge effect={reason.effect} />
           </div>
           <Data text={reason.message} lines />
           {reason.citations.length > 0 && (
@@ -107,38 +100,26 @@ export function Risk({ decision }: { readonly decision: Decision }) {
     <div className="stack tight">
       <div className="row between">
         <strong>{`Risk ${decision.risk_score.toFixed(2)}`}</strong>
-        <span className="small muted">0 harmless – 1 certain harm</span>
+        <span className="small muted">from 0 (harmless) to 1 (certain harm)</span>
       </div>
       <Meter share={percent / 100} hot={percent >= 70} label={`risk ${decision.risk_score.toFixed(2)}`} />
       {decision.risk_contributions.length > 0 && (
-        <Wide label="What the risk consists of">
-          <table className="list">
-            <caption className="sr">What the risk consists of</caption>
-            <thead>
-              <tr>
-                <th scope="col">Source</th>
-                <th scope="col">Assurance</th>
-                <th scope="col">Group (only its largest counts)</th>
-                <th scope="col" className="num">
-                  Risk
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {decision.risk_contributions.map((each) => (
-                <tr key={`${each.group} ${each.source}`}>
-                  <td>
-                    <Data text={each.source} />
-                  </td>
-                  <td>
-                    <Data text={each.group} />
-                  </td>
-                  <td className="num">{each.value.toFixed(2)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <ListTable heads={["Source", "Group", "Risk"]} numbers={1} caption="Parts of the risk">
+          {decision.risk_contributions.map((each) => (
+            <tr key={`${each.group} ${each.source}`}>
+              <td>
+                <Data text={each.source} />
+              </td>
+              <td>
+                <Data text={each.group} />
+              </td>
+              <td className="num">{each.value.toFixed(2)}</td>
+            </tr>
+          ))}
+        </ListTable>
+      )}
+      {decision.risk_contributions.length > 1 && (
+        <p className="small muted">Of each group, only the largest risk counts.</p>
       )}
     </div>
   );
@@ -168,11 +149,14 @@ export function Meter({
 const sourceWords = {
   token: "the agent's token",
   pulled: "your endpoint",
-  target: "stored for the target",
-  agent: "stored for the agent",
-  org: "stored for the organization",
-  inline: "sent with the intent",
+  target: "stored: target",
+  agent: "stored: agent",
+  org: "stored: all",
+  inline: "the intent",
 } as const;
+
+/** A clock that was set back gives no time below 0. */
+const ageText = (at_ms: number, as_of: string) => roughText(Math.max(0, (at_ms - Date.parse(as_of)) / 1_000));
 
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
   const now = useNow();
@@ -181,53 +165,38 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
   );
   if (rows.length === 0) return <p className="muted">No facts were given or stored for this action.</p>;
   return (
-    <Wide label="Facts">
-      <table className="list facts-table">
-        <caption className="sr">Facts of the decision</caption>
-        <thead>
-          <tr>
-            <th scope="col">Fact</th>
-            <th scope="col">Value</th>
-            <th scope="col">Source</th>
-            <th scope="col">Assurance</th>
-            <th scope="col">Age then</th>
-            <th scope="col">Age now</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ path, value, source, assurance, as_of }) => (
-            <tr key={path}>
-              <td className="mono small">
-                <Data text={path} />
-              </td>
-              <td className="mono small">
-                {value === undefined ? (
-                  <span className="muted">not shown to agents</span>
-                ) : (
-                  <Data text={JSON.stringify(value)} chars_max={400} more />
-                )}
-              </td>
-              <td>
-                {sourceWords[source]}
-                {source === "token" && (
-                  <>
-                    {", verified by "}
-                    <Data text={String(facts.identity?.["token_issuer"]?.value)} />
-                  </>
-                )}
-              </td>
-              <td title={assuranceMeanings[assurance]}>{assurance}</td>
-              <td className="nowrap" title={as_of}>
-                {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
-              </td>
-              <td className="nowrap" title={as_of}>
-                {spanText((now - Date.parse(as_of)) / 1000)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <ListTable heads={["Fact", "Value", "Source", "Assurance", "Age then", "Age now"]} caption="Facts of the decision">
+      {rows.map(({ path, value, source, assurance, as_of }) => (
+        <tr key={path}>
+          <td className="mono small">
+            <Data text={path} />
+          </td>
+          <td className="mono small">
+            {value === undefined ? (
+              <span className="muted">not shown to agents</span>
+            ) : (
+              <Data text={JSON.stringify(value)} chars_max={400} more />
+            )}
+          </td>
+          <td className={source === "token" ? undefined : "nowrap"}>
+            {sourceWords[source]}
+            {source === "token" && (
+              <>
+                {", verified by "}
+                <Data text={String(facts.identity?.["token_issuer"]?.value)} />
+              </>
+            )}
+          </td>
+          <td title={assuranceMeanings[assurance]}>{assurance}</td>
+          <td className="nowrap" title={as_of}>
+            {ageText(Date.parse(decided_at), as_of)}
+          </td>
+          <td className="nowrap" title={as_of}>
+            {ageText(now, as_of)}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 
@@ -331,7 +300,7 @@ export function Timeline({ audit }: { readonly audit: readonly AuditRecord[] }) 
               </p>
             )}
             <details className="small muted">
-              <summary>{`Row ${row.seq}`}</summary>
+              <summary>{`Audit row ${row.seq}`}</summary>
               <JsonView value={row.data} label={`Data of audit row ${row.seq}`} />
               <p className="mono">{row.hash}</p>
             </details>

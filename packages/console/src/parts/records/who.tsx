@@ -57,7 +57,7 @@ export function Who({ id }: { readonly id: string }) {
   const key = keys.data?.get(id) ?? null;
   return (
     <span
-      className={person === undefined && key === null ? "mono small" : "small"}
+      className={person === undefined && key === null ? "mono small" : undefined}
       title={person?.name == null ? id : visibleText(`${person.email} ${id}`)}
     >
       {key !== null && "key "}
@@ -81,11 +81,11 @@ export function Approvers({ override: { approved_by, seconded_by } }: { readonly
 }
 
 export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
-  if (reviewers.length === 0) return "every reviewer";
+  if (reviewers.length === 0) return "any reviewer";
   return reviewers.map(({ type, id }, index) => (
     <Fragment key={`${type} ${id}`}>
       {index > 0 && ", "}
-      {type === "role" ? `every ${id}` : <Who id={id} />}
+      {type === "role" ? `any ${id}` : <Who id={id} />}
     </Fragment>
   ));
 }
@@ -114,8 +114,7 @@ export function InOtherHands({ reviewers }: { readonly reviewers: readonly Revie
   return (
     <>
       {"Assigned to: "}
-      <Reviewers reviewers={reviewers} />
-      {reviewers.length > 1 ? " decide." : " decides."}
+      <Reviewers reviewers={reviewers} />.
     </>
   );
 }

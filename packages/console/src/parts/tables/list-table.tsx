@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Wide } from "./scrolls.tsx";
 
 /**
@@ -21,8 +21,14 @@ export function ListTable({
   readonly opens?: boolean;
   readonly children: ReactNode;
 }) {
+  const place = useRef<HTMLTableElement>(null);
+  // On a narrow screen each row is a card, in which every cell names its column.
+  useLayoutEffect(() => {
+    for (const row of place.current?.tBodies[0]?.rows ?? [])
+      for (const cell of row.cells) cell.dataset["column"] = heads[cell.cellIndex] ?? "";
+  });
   const table = (
-    <table className={opens ? "list opens" : "list"}>
+    <table className={opens ? "list opens" : "list cards"} ref={place}>
       {caption !== undefined && <caption className="sr">{caption}</caption>}
       <thead>
         <tr>

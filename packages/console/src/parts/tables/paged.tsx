@@ -80,7 +80,7 @@ export function Paged<T>({
       <div ref={top} className="page-top" />
       {none ? empty : children(list.rows)}
       {/* The element stays for "none", because a screen reader does not announce new places. */}
-      <div className={none && !list.hasNextPage ? "sr" : "row between small muted"}>
+      <div className={none && !list.hasNextPage ? "sr" : "page-foot row between small muted"}>
         <span aria-live="polite">
           {none ? `No ${what}` : shownText(list)}
           {note}

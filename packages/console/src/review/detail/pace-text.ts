@@ -1,4 +1,4 @@
-import type { FastVote, Pace } from "@countersign/contract";
+import type { Confirm, FastVote, Pace } from "@countersign/contract";
 
 export function paceText({ min_seconds, reason_from }: Pace): string {
   const when = [
@@ -6,6 +6,12 @@ export function paceText({ min_seconds, reason_from }: Pace): string {
     ...(reason_from === undefined ? [] : [`if it is number ${reason_from} or later within five minutes`]),
   ];
   return when.length === 0 ? "" : `An approval needs a reason ${when.join(" and ")}.`;
+}
+
+export function confirmText(confirm: Confirm): string {
+  return confirm === "passkey"
+    ? "Each ruling is signed with a passkey."
+    : "Each ruling is confirmed with a code of an authenticator, or signed with a passkey.";
 }
 
 export function fastText({ shown_seconds, approvals_in_five_minutes, second_person }: FastVote): string {

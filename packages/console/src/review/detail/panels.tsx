@@ -3,7 +3,7 @@ import { Badge } from "../../parts/records/badge.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time } from "../../parts/time.tsx";
-import { paceText } from "./pace-text.ts";
+import { confirmText, paceText } from "./pace-text.ts";
 
 type Panel = Escalation["panels"][number];
 
@@ -22,6 +22,7 @@ export function Panels({ panels }: { readonly panels: readonly Panel[] }) {
             {`${panel.approvals} of ${panel.required} approvals by `}
             <Reviewers reviewers={panel.reviewers} />.{panel.tier !== undefined && <Tier tier={panel.tier} />}
             {panel.pace !== undefined && ` ${paceText(panel.pace)}`}
+            {panel.confirm !== undefined && ` ${confirmText(panel.confirm)}`}
             {panel.status === "waiting" && panel.after !== null && (
               <>
                 {" Its turn comes after "}

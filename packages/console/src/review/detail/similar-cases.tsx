@@ -66,7 +66,7 @@ function Differences({
       {amount !== null && (
         <p>
           <strong>{moneyText(amount.usd)}</strong>
-          {amount.times === null ? ", as in " : ` is ${amount.times} × `}
+          {amount.times === null ? " is about " : ` is ${amount.times} × `}
           {`the median of ${amount.count} earlier ones, ${moneyText(amount.median)}.`}
         </p>
       )}

@@ -37,6 +37,7 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
           </div>
           <Capacity vote={vote} />
           {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.confirmed !== undefined && <p className="small">{confirmed[vote.confirmed]}</p>}
           {vote.fast !== undefined && <p className="small">{fastText(vote.fast)}</p>}
           {vote.message_to_agent !== undefined && (
             <p>
@@ -66,6 +67,11 @@ function Comments({ comments }: { readonly comments: NonNullable<Escalation["com
   ));
 }
 
+const confirmed = {
+  passkey: "Signed with a passkey. The receipt has the signature.",
+  totp: "Confirmed with a code of the authenticator.",
+} as const;
+
 const lapses = {
   removed: "the person was removed",
   role_changed: "the person now has another role",
@@ -85,7 +91,7 @@ function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Esc
       {party && <p className="small muted">The action is for this person, so somebody else must approve, too.</p>}
       {lapsed !== undefined && (
         <p className="small">
-          {`No longer counts, because ${lapses[lapsed.because]}. Rules:`}
+          {`No longer counts, because ${lapses[lapsed.because]}. Rules: `}
           <Data text={lapsed.panels.join(", ")} />
         </p>
       )}

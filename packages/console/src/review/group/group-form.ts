@@ -3,6 +3,7 @@ import { useDraft } from "../../api/draft.ts";
 import { useInHands } from "../../parts/records/who.tsx";
 import type { Group } from "../escalation-data.ts";
 import { type Item, useGroupRun } from "../group-run.ts";
+import { confirmOf } from "../ruling/confirmed-vote.ts";
 
 type GroupOutcome = "approve" | "block";
 
@@ -15,7 +16,7 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
   const inHands = useInHands();
   const ids = members.map(({ escalation_id }) => escalation_id);
   const chosen = members
-    .filter((each) => inHands(each) && !left.has(each.escalation_id))
+    .filter((each) => inHands(each) && confirmOf(each) === null && !left.has(each.escalation_id))
     .map(({ escalation_id }) => escalation_id);
   const over = chosen.filter((id) => isOver(run.items.get(id))).length;
   const begin = (next: GroupOutcome) => {

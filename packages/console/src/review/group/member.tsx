@@ -7,6 +7,7 @@ import { InOtherHands } from "../../parts/records/who.tsx";
 import { Data, Given } from "../../parts/tables/data.tsx";
 import { TimeLeft } from "../../parts/time.tsx";
 import type { Item } from "../group-run.ts";
+import { confirmOf } from "../ruling/confirmed-vote.ts";
 import type { Apart } from "../what-differs.ts";
 import { beside, type Column, valueAt } from "./columns.ts";
 
@@ -66,11 +67,12 @@ export function Member({
   readonly onToggle: () => void;
 }) {
   const { escalation_id, intent_id, action, agent_id, expires_at } = escalation;
+  const is_confirmed = confirmOf(escalation) !== null;
   return (
     <tr>
       <td>
         <label className="check">
-          <input type="checkbox" checked={chosen} disabled={fixed || !mine} onChange={onToggle} />
+          <input type="checkbox" checked={chosen} disabled={fixed || !mine || is_confirmed} onChange={onToggle} />
           <span>
             {agent && (
               <>
@@ -87,7 +89,10 @@ export function Member({
             <InOtherHands reviewers={escalation.reviewers} /> It is left out.
           </p>
         )}
-        {fixed && mine && (
+        {mine && is_confirmed && (
+          <p className="small">It needs a confirmation of its own: open it to decide. It is left out.</p>
+        )}
+        {fixed && mine && !is_confirmed && (
           <p>
             <ItemState item={item} chosen={chosen} />
           </p>

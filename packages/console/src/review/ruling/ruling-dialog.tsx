@@ -5,6 +5,7 @@ import { Reviewers } from "../../parts/records/who.tsx";
 import { ChangesOf } from "../case.tsx";
 import { EditParameters } from "../changes/edit-parameters.tsx";
 import { useToolSchema } from "../changes/parameter-form.tsx";
+import { ConfirmFields } from "./confirm-fields.tsx";
 import { CaseOf, NeverShown, Wrong } from "./dialog-parts.tsx";
 import { type RulingForm, type RulingProps, useRulingForm } from "./ruling-form.ts";
 import { RulingTexts } from "./ruling-texts.tsx";
@@ -67,6 +68,7 @@ export function RulingDialog(props: RulingProps) {
           {...{ comment: ruling.comment, message: ruling.message, autoFocus: !ruling.edits }}
           {...{ onComment: ruling.setComment, onMessage: ruling.setMessage }}
         />
+        <ConfirmFields {...{ escalation, asked: ruling.asked, code: ruling.code, onCode: ruling.setCode }} />
         {act.error !== null && <Wrong error={act.error} />}
         {(ruling.too_fast || ruling.second_person) && (
           <label className="check">

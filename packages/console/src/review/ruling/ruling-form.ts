@@ -1,13 +1,13 @@
-import type { Outcome } from "@countersign/contract";
+import type { Escalation, Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
 import { useDraft } from "../../api/draft.ts";
-import { useClient } from "../../api/session.tsx";
 import { useInHands } from "../../parts/records/who.tsx";
 import { editableJson } from "../../parts/visible-text.ts";
 import type { Changes } from "../case.tsx";
 import { type Offered, readEdited, whyUnready } from "../changes/edit-parameters.tsx";
 import { type ActProps, useAct } from "./act.ts";
+import { confirmAsked, confirmOf, useConfirmedVote } from "./confirmed-vote.ts";
 
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
@@ -23,27 +23,26 @@ export function useRulingForm(props: RulingProps) {
   // The changes that the reviewer saw, even if others vote meanwhile.
   const [same] = useState(props.same);
   const edits = outcome === "approve_modified" && same === null;
-  const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
-  const [message, setMessage, dropMessage] = useDraft(`message.${escalation.escalation_id}`);
+  const { sent, drop, ...texts } = useTexts(escalation.escalation_id);
   const parameters = useEditedParameters(escalation.escalation_id, content);
   const { edited } = parameters;
   const onClose = () => {
-    dropComment();
-    dropMessage();
+    drop();
     parameters.drop();
     props.onClose();
   };
-  const client = useClient();
+  const vote = useConfirmedVote();
+  const [code, setCode] = useState("");
   const [second_person, setSecondPerson] = useState(false);
   const act = useAct(
     () =>
-      client.decideEscalation(escalation.escalation_id, {
+      vote(escalation.escalation_id, {
         outcome,
-        ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
-        ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
+        ...sent,
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
         ...(second_person ? { second_person } : {}),
+        ...(code.trim() === "" ? {} : { confirmation: { totp: code.trim() } }),
       }),
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
@@ -57,10 +56,7 @@ export function useRulingForm(props: RulingProps) {
   return {
     same,
     edits,
-    comment,
-    setComment,
-    message,
-    setMessage,
+    ...texts,
     parameters,
     act,
     open,
@@ -70,6 +66,8 @@ export function useRulingForm(props: RulingProps) {
     too_fast: act.error instanceof ApiError && act.error.code === "reason_required",
     second_person,
     setSecondPerson,
+    ...confirming(escalation, act.error, code),
+    setCode,
     unsent,
     write: (text: string) => {
       parameters.setText(text);
@@ -88,6 +86,27 @@ export function useRulingForm(props: RulingProps) {
 }
 
 export type RulingForm = ReturnType<typeof useRulingForm>;
+
+/** `asked`: the confirmation that the last answer asked for; null: none. `code`: null if no code is asked for. */
+function confirming(escalation: Escalation, error: unknown, code: string) {
+  const asked = confirmAsked(error);
+  return { asked, code: asked === "totp" || confirmOf(escalation) === "totp" ? code : null };
+}
+
+/** The texts of a ruling, kept as drafts. */
+function useTexts(escalation_id: string) {
+  const [comment, setComment, dropComment] = useDraft(`comment.${escalation_id}`);
+  const [message, setMessage, dropMessage] = useDraft(`message.${escalation_id}`);
+  const drop = () => {
+    dropComment();
+    dropMessage();
+  };
+  const sent = {
+    ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+    ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
+  };
+  return { comment, setComment, message, setMessage, sent, drop };
+}
 
 /** The action's parameters as JSON text, kept as a draft. */
 function useEditedParameters(escalation_id: string, content: unknown) {

@@ -91,6 +91,19 @@ export const Pace = closed(
 );
 export type Pace = Static<typeof Pace>;
 
+/** In their strength: a passkey also serves where a code is asked for. */
+export const confirmKinds = ["totp", "passkey"] as const;
+export const Confirm = oneOf(confirmKinds, {
+  description:
+    "how each reviewer confirms the ruling. passkey: signs it with a passkey. totp: enters a code of the authenticator, or signs",
+});
+export type Confirm = Static<typeof Confirm>;
+
+/** The strictest of several; null: none asks. */
+export function strictestConfirm(asked: readonly (Confirm | null | undefined)[]): Confirm | null {
+  return confirmKinds.findLast((each) => asked.includes(each)) ?? null;
+}
+
 const share = () => nullable(Type.Number({ minimum: 0, maximum: 1, description: "risk score; null: never" }));
 const maxAge = () =>
   Type.Optional(
@@ -117,6 +130,7 @@ const escalation = {
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
   quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
   pace: Type.Optional(nullable(Pace)),
+  confirm: Type.Optional(nullable(Confirm)),
   party_needs_another: Type.Optional(
     Type.Boolean({
       description:

@@ -49,6 +49,13 @@ export const Receipt = Type.Object(
     entries: Type.Array(ReceiptEntry, {
       description: "the decision, then what happened to it, in the order of the log",
     }),
+    passkeys: Type.Optional(
+      Type.Array(ReceiptEntry, {
+        description:
+          "entries in which people registered the passkeys that signed rulings, in the order of the log. Absent: none signed, or an " +
+          "earlier version of the service or an erasure left no such entry",
+      }),
+    ),
   },
   { title: "Receipt" },
 );

@@ -2,56 +2,10 @@ import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
 import { EscalationStatus, MessageToAgent, Modification, Outcome } from "../decision.ts";
 import { Target } from "../intent.ts";
-import { NamedReviewer, Pace, Reviewer } from "../membranes/membrane.ts";
+import { Confirm, confirmKinds, NamedReviewer, Pace, Reviewer } from "../membranes/membrane.ts";
 import { Erased } from "../records/erased.ts";
-import {
-  closed,
-  id,
-  listQuery,
-  nullable,
-  oneOf,
-  PipelineMode,
-  plainText,
-  text,
-  timeInput,
-  timestamp,
-} from "../shapes.ts";
-
-const reviewedModification = closed({
-  op: oneOf(["add", "remove", "replace"]),
-  path: text(1_000),
-  value: Type.Optional(Type.Unknown()),
-});
-
-/** `modifications` with approve_modified only. */
-export const RulingInput = closed(
-  {
-    outcome: Outcome,
-    comment: Type.Optional(text(limits.comment_chars_max, { description: "for people; agents do not see it" })),
-    message_to_agent: Type.Optional(
-      plainText(
-        limits.comment_chars_max,
-        "for the agent and its model, in the final decision. Line ends and tabs are the only control characters",
-      ),
-    ),
-    second_person: Type.Optional(
-      Type.Boolean({
-        description:
-          "true: an approval that is faster than the pace of a rule and has no reason counts, and the rule's panel needs one more person",
-      }),
-    ),
-    modifications: Type.Optional(
-      Type.Array(reviewedModification, {
-        maxItems: 100,
-        description:
-          "changes to payload.content. A change may give a value another JSON type only if a policy demands that type; a null " +
-          "counts as missing",
-      }),
-    ),
-  },
-  { title: "RulingInput" },
-);
-export type RulingInput = Static<typeof RulingInput>;
+import { closed, id, listQuery, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "../shapes.ts";
+import { reviewedModification } from "./ruling.ts";
 
 /** Body of /cancel, /withdraw and /revoke. */
 export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
@@ -99,6 +53,7 @@ export const Panel = Type.Object(
       ),
     ),
     pace: Type.Optional(Pace),
+    confirm: Type.Optional(Confirm),
     status: oneOf(["waiting", "open", "met"], { description: "waiting: the panel `after` must be met first" }),
   },
   { title: "Panel" },
@@ -186,6 +141,9 @@ export const Escalation = Type.Object(
           ),
         ),
         fast: Type.Optional(FastVote),
+        confirmed: Type.Optional(
+          oneOf(confirmKinds, { description: "how the person confirmed the vote. Absent: without a confirmation" }),
+        ),
         at: timestamp(),
       }),
       {

@@ -13,7 +13,11 @@ const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
 
-const encoded = (challenge: string) => Buffer.from(challenge).toString("base64url");
+const encoded = (challenge: string | Buffer) =>
+  (typeof challenge === "string" ? Buffer.from(challenge) : challenge).toString("base64url");
+
+/** EdDSA, ES256 and RS256, as COSE numbers: those that verifiers of receipts know. */
+const algorithms = [-8, -7, -257];
 
 export function createPasskeyChecks(): PasskeyChecks {
   return { registrationOptions, registered, loginOptions, usedBy };
@@ -32,6 +36,7 @@ async function registrationOptions(
     challenge,
     timeout: answer_within_ms,
     attestationType: "none",
+    supportedAlgorithmIDs: algorithms,
     excludeCredentials: known.map(descriptor),
     // A passkey replaces name, password and second factor, so the user must be verified.
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
@@ -52,6 +57,7 @@ async function registered(
       expectedOrigin: origin,
       expectedRPID: host,
       requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
     });
     if (!verified) return null;
     const { id, publicKey, counter } = registrationInfo.credential;
@@ -65,14 +71,15 @@ async function registered(
 }
 
 async function loginOptions(
-  ...[{ host }, challenge]: Parameters<PasskeyChecks["loginOptions"]>
+  ...[{ host }, challenge, known = []]: Parameters<PasskeyChecks["loginOptions"]>
 ): ReturnType<PasskeyChecks["loginOptions"]> {
   const { generateAuthenticationOptions } = await library();
   const options = await generateAuthenticationOptions({
     rpID: host,
-    challenge,
+    challenge: typeof challenge === "string" ? challenge : new Uint8Array(challenge),
     timeout: answer_within_ms,
     userVerification: "required",
+    allowCredentials: known.map(descriptor),
   });
   return { ...options };
 }

@@ -1,4 +1,5 @@
 import { cancelEscalation } from "../../operations/escalations/cancel-escalation.ts";
+import { beginConfirmation } from "../../operations/escalations/confirmations/begin-confirmation.ts";
 import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
@@ -10,13 +11,15 @@ import { withdrawEscalation } from "../../operations/escalations/withdraw-escala
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import { answerOnce } from "../answer/answer-once.ts";
-import type { Handlers } from "../handler.ts";
+import { passkeySite } from "../gate/passkey-site.ts";
+import type { Handlers, OperationRequest } from "../handler.ts";
 
 type EscalationHandlers = Pick<
   Handlers,
   | "listEscalations"
   | "getEscalation"
   | "decideEscalation"
+  | "beginConfirmation"
   | "cancelEscalation"
   | "withdrawEscalation"
   | "revokeApproval"
@@ -28,6 +31,7 @@ type EscalationHandlers = Pick<
 >;
 
 export function escalationRoutes(runtime: Runtime): EscalationHandlers {
+  const siteOf = ({ host }: OperationRequest["headers"]) => passkeySite(runtime.settings.public_url(), host);
   return {
     async listEscalations({ caller, query: { limit, cursor, ...filter } }) {
       const { rows, next_cursor } = await listEscalations(runtime, caller, filter, limit ?? pageLimitDefault, cursor);
@@ -36,10 +40,25 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
     async getEscalation({ caller, params }) {
       return { status: 200, body: { escalation: await getEscalation(runtime, caller, params.escalation_id) } };
     },
-    async decideEscalation({ caller, params, body, idempotency_key }) {
+    async decideEscalation({ caller, headers, params, body, idempotency_key }) {
       const { escalation_id } = params;
-      const { response, replayed } = await decideEscalation(runtime, caller, escalation_id, body, idempotency_key);
+      const site = () => siteOf(headers);
+      const { response, replayed } = await decideEscalation(
+        runtime,
+        caller,
+        escalation_id,
+        body,
+        idempotency_key,
+        site,
+      );
       return answerOnce(replayed, { status: 200, body: { escalation: response } });
+    },
+    async beginConfirmation({ caller, headers, params, body }) {
+      const { escalation_id } = params;
+      return {
+        status: 200,
+        body: await beginConfirmation(runtime, caller, escalation_id, body, () => siteOf(headers)),
+      };
     },
     async cancelEscalation({ caller, params, body }) {
       return { status: 200, body: { escalation: await cancelEscalation(runtime, caller, params.escalation_id, body) } };

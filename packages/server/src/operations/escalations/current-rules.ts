@@ -8,23 +8,29 @@ import {
   newDemands,
   type PacedVote,
   type Present,
+  type ProposedRuling,
+  parseTimestampUs,
   type Review,
   type ReviewDemand,
   type ReviewStep,
   type Ruling,
   stepReview,
+  type WantedVote,
   withDemands,
+  workOutRuling,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { markUntold } from "../../store/people/mails.ts";
-import type { CountsNow } from "../counters/counts-now.ts";
+import { CountsNow } from "../counters/counts-now.ts";
 import { electorateIn } from "../people/reviewers.ts";
 import { type PartyPlaces, withParties } from "../people/voting/parties.ts";
 import { placesOf } from "../people/voting/standing.ts";
 import type { Caller } from "../shared/caller.ts";
-import { blockedNowFault } from "../shared/present.ts";
+import type { OrgState } from "../shared/node-services.ts";
+import { blockedNowFault, readPresent } from "../shared/present.ts";
 import type { AdmittedReviewer } from "./admit-reviewer.ts";
+import { rulingFault } from "./ruling-faults.ts";
 
 type ClosingStep = Extract<ReviewStep, { kind: "vote" }>;
 
@@ -43,6 +49,20 @@ interface Counted extends Pick<ClosingStep, "approval_valid_seconds"> {
   readonly places: PartyPlaces;
   /** How the action counts in counters, if the vote lets it through. */
   readonly counted?: readonly CountedAction[];
+}
+
+/** Works out the ruling of a vote by the rules and counters of the moment. Faults: those of `rulingFault`. */
+export async function workOutNow(
+  query: Query,
+  org_id: string,
+  { action, state, at, ...vote }: WantedVote & { readonly action: StoredIntent; state: OrgState; readonly at: string },
+): Promise<{ readonly proposed: ProposedRuling; readonly present: Present & { readonly counts: CountsNow } }> {
+  const { mode, intent_id } = action;
+  const counts = new CountsNow({ org_id, mode, own: [intent_id], now_us: parseTimestampUs(at) ?? 0 });
+  const present = { ...(await readPresent(query, org_id, action, state, at)), counts };
+  const proposed = await counts.settle(query, () => workOutRuling({ action, ...vote }, present));
+  if (proposed.kind === "refused") throw rulingFault(proposed);
+  return { proposed, present };
 }
 
 /**

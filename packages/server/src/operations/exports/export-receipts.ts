@@ -8,6 +8,7 @@ import {
   lastEntryBefore,
   type ReceiptRow,
   readReceiptRowsOf,
+  readRegistrations,
   seqOfEntry,
 } from "../../store/log/read-receipt-entries.ts";
 import { ownFilter } from "../intents/read-intents.ts";
@@ -15,8 +16,11 @@ import {
   headOver,
   look_every_ms,
   looks_max,
+  passkeysOf,
+  type ReceiptContent,
   type ReceiptHead,
   receiptFrom,
+  signedVotes,
   withheldFrom,
 } from "../log/receipt-parts.ts";
 import type { Runtime } from "../runtime.ts";
@@ -60,8 +64,7 @@ interface Line {
 /** A receipt without its proofs. */
 interface Draft {
   readonly at: string;
-  readonly rows: readonly ReceiptRow[];
-  readonly withheld: ReturnType<typeof withheldFrom>;
+  readonly content: ReceiptContent;
 }
 
 /**
@@ -95,14 +98,21 @@ async function readDrafts(
   const { rows, more } = await listIntents(query, org_id, filter, before, page_rows);
   const ids = rows.map(({ intent_id }) => intent_id);
   const entries = await readReceiptRowsOf(query, org_id, ids, filter.seq);
+  const registrations = await readRegistrations(query, org_id, [...entries.values()].flatMap(signedVotes));
   const next = more || rows.length === page_rows ? (ids.at(-1) ?? null) : null;
-  return { rows: rows.map((row) => draftOf(caller, row, entries.get(row.intent_id) ?? [])), next };
+  return { rows: rows.map((row) => draftOf(caller, row, entries.get(row.intent_id) ?? [], registrations)), next };
 }
 
-function draftOf(caller: Caller, row: ListedIntent, rows: readonly ReceiptRow[]): Draft {
+function draftOf(
+  caller: Caller,
+  row: ListedIntent,
+  rows: readonly ReceiptRow[],
+  registrations: ReadonlyMap<number, ReceiptRow>,
+): Draft {
   const [decision] = rows;
   if (decision?.type !== "decided") throw new Error(`the ledger has no decision on ${row.intent_id}`);
-  return { at: row.created_at, rows, withheld: withheldFrom(caller, row, decision) };
+  const passkeys = passkeysOf(rows, registrations);
+  return { at: row.created_at, content: { rows, passkeys, withheld: withheldFrom(caller, row, decision) } };
 }
 
 /** Reads proofs on the primary, because a replica may have the entries and not yet the checkpoint over them. */
@@ -113,14 +123,18 @@ async function* receiptsOf(
   pages: AsyncIterable<readonly Draft[]>,
 ): AsyncGenerator<readonly Line[]> {
   for await (const page of pages) {
-    const indexes = page.flatMap(({ rows }) => rows.map(({ entry }) => entry));
+    const indexes = page.flatMap(({ content }) => indexesOf(content));
     if (indexes.length === 0) continue;
     const proofs = await db.tenant(org_id, (query) => inclusionProofs(query, org_id, indexes, head.size));
     let used = 0;
-    yield page.map(({ at, rows, withheld }) => {
-      used += rows.length;
-      const receipt = receiptFrom(org_id, head, rows, proofs.slice(used - rows.length, used), withheld);
-      return { at, text: canonicalJson(receipt) };
+    yield page.map(({ at, content }) => {
+      const from = used;
+      used += indexesOf(content).length;
+      return { at, text: canonicalJson(receiptFrom(org_id, head, content, proofs.slice(from, used))) };
     });
   }
+}
+
+function indexesOf({ rows, passkeys }: ReceiptContent): number[] {
+  return [...rows, ...passkeys].map(({ entry }) => entry);
 }

@@ -218,6 +218,7 @@ function withoutInternal({
   comment: _comment,
   reason: _reason,
   fast: _fast,
+  confirmation: _confirmation,
   ...data
 }: AuditRecord["data"]): AuditRecord["data"] {
   return data;

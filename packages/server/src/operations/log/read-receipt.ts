@@ -3,7 +3,12 @@ import type { Receipt } from "@countersign/contract";
 import { canonicalJson, Fault, type VerifierKey } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readAction } from "../../store/intents/intents.ts";
-import { inclusionProofs, type ReceiptRow, readReceiptRows } from "../../store/log/read-receipt-entries.ts";
+import {
+  inclusionProofs,
+  type ReceiptRow,
+  readReceiptRows,
+  readRegistrations,
+} from "../../store/log/read-receipt-entries.ts";
 import { maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -12,7 +17,9 @@ import {
   isErased,
   look_every_ms,
   looks_max,
+  passkeysOf,
   receiptFrom,
+  signedVotes,
   type Withheld,
   withheldFrom,
 } from "./receipt-parts.ts";
@@ -60,10 +67,12 @@ async function receiptNow(
   const [decision] = rows;
   if (decision?.type !== "decided") throw new Fault("not_found");
   const withheld = await withheldNow(query, caller, decision);
-  const indexes = rows.map(({ entry }) => entry);
-  const head = await headOver(query, org_id, indexes.at(-1) ?? 0, witnesses);
+  const passkeys = passkeysOf(rows, await readRegistrations(query, org_id, signedVotes(rows)));
+  const head = await headOver(query, org_id, rows.at(-1)?.entry ?? 0, witnesses);
   if (head === null) return null;
-  return receiptFrom(org_id, head, rows, await inclusionProofs(query, org_id, indexes, head.size), withheld);
+  const indexes = [...rows, ...passkeys].map(({ entry }) => entry);
+  const proofs = await inclusionProofs(query, org_id, indexes, head.size);
+  return receiptFrom(org_id, head, { rows, passkeys, withheld }, proofs);
 }
 
 /** Faults: not_found. */

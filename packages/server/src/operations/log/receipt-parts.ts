@@ -19,7 +19,8 @@ import type { DecidedIntent } from "../../store/intents/intents.ts";
 import { readLogKeys } from "../../store/log/log-keys.ts";
 import { readWitnesses } from "../../store/log/log-witnesses.ts";
 import { readCheckpoint } from "../../store/log/read-checkpoint.ts";
-import type { ReceiptRow } from "../../store/log/read-receipt-entries.ts";
+import type { ReceiptRow, SignedVote } from "../../store/log/read-receipt-entries.ts";
+import type { RecordedConfirmation } from "../escalations/confirmations/confirm-vote.ts";
 import { intentRecord, shownFacts } from "../intents/read-intents.ts";
 import type { Caller } from "../shared/caller.ts";
 import { verifierOf } from "./read-log.ts";
@@ -37,15 +38,28 @@ export type Withheld = ReadonlySet<keyof Documents>;
 
 type Documents = Receipt["entries"][number]["documents"];
 
-/** `proofs` are those of the rows, in their order. `withheld` names documents of the decision. */
+export interface ReceiptContent {
+  readonly rows: readonly ReceiptRow[];
+  /** Registrations of the passkeys that signed rulings, in the order of the log. */
+  readonly passkeys: readonly ReceiptRow[];
+  /** Documents of the decision. */
+  readonly withheld: Withheld;
+}
+
+/** `proofs` are those of the rows, then of the passkeys. */
 export function receiptFrom(
   org_id: string,
   { checkpoint, keys }: ReceiptHead,
-  rows: readonly ReceiptRow[],
+  { rows, passkeys, withheld }: ReceiptContent,
   proofs: readonly (readonly TreeHash[])[],
-  withheld: Withheld,
 ): Receipt {
   const [decision] = rows;
+  const entryOf = (row: ReceiptRow, at: number) => ({
+    index: row.entry,
+    leaf: row.leaf,
+    proof: (proofs[at] ?? []).map((hash) => Buffer.from(hash).toString("base64")),
+    documents: documentsOf(row, withheld),
+  });
   if (decision?.type !== "decided") throw new Error("a receipt without its decision");
   return {
     format: "countersign.receipt.v1",
@@ -53,13 +67,28 @@ export function receiptFrom(
     intent_id: decision.intent_id,
     checkpoint,
     keys: [...keys],
-    entries: rows.map((row, at) => ({
-      index: row.entry,
-      leaf: row.leaf,
-      proof: (proofs[at] ?? []).map((hash) => Buffer.from(hash).toString("base64")),
-      documents: documentsOf(row, withheld),
-    })),
+    entries: rows.map(entryOf),
+    ...(passkeys.length === 0 ? {} : { passkeys: passkeys.map((row, at) => entryOf(row, rows.length + at)) }),
   };
+}
+
+/** Returns the votes whose rulings a passkey signed (decision 0067). */
+export function signedVotes(rows: readonly ReceiptRow[]): SignedVote[] {
+  return rows.flatMap(({ entry, type, data }) => {
+    if (type !== "voted" || data === null) return [];
+    const vote = JSON.parse(data) as { readonly person: string; readonly confirmation?: RecordedConfirmation };
+    if (vote.confirmation === undefined || "totp" in vote.confirmation) return [];
+    return [{ person: vote.person, passkey_id: vote.confirmation.passkey.credential_id, entry }];
+  });
+}
+
+/** `registrations` are by the entry of the vote. */
+export function passkeysOf(
+  rows: readonly ReceiptRow[],
+  registrations: ReadonlyMap<number, ReceiptRow>,
+): readonly ReceiptRow[] {
+  const found = rows.flatMap(({ entry }) => registrations.get(entry) ?? []);
+  return [...new Map(found.map((row) => [row.entry, row])).values()].sort((a, b) => a.entry - b.entry);
 }
 
 const documentOf = (text: string | null, salt: string | null) =>

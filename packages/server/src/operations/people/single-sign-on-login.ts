@@ -235,7 +235,9 @@ function noProvider(): Fault {
   return faultAt("not_found", "", "no_provider", message);
 }
 
-function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
+function notThrough(
+  message = "The sign-in was begun in another browser or tab, was used already, or is too old.",
+): Fault {
   return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
 }
 

@@ -77,7 +77,13 @@ export async function useSecondFactor(
   return true;
 }
 
-async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: Person, code: string): Promise<boolean> {
+/** Uses up a TOTP code in the caller's transaction, which holds the person's row; false: wrong or used. */
+export async function useTotp(
+  runtime: Pick<Runtime, "sealer">,
+  query: Query,
+  person: Person,
+  code: string,
+): Promise<boolean> {
   if (person.totp_sealed === null) return false;
   // Database time, because the stored step must mean the same on every node.
   const now_ms = Math.floor((await databaseNowUs(query)) / 1000);

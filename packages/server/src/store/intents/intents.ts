@@ -185,6 +185,21 @@ export async function readAction(query: Query, org_id: string, intent_id: string
   return row === undefined ? undefined : decidedAction(row);
 }
 
+/** Returns the commitments of the decision's entry in the ledger to its documents, in hex. */
+export async function readCommitments(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+): Promise<{ readonly intent_sha256: string; readonly data_sha256: string }> {
+  const [row] = await query<{ intent_sha256: string; data_sha256: string }>(
+    `select leaf ->> 'intent' as intent_sha256, leaf ->> 'data' as data_sha256 from (
+       select ledger_leaf(l)::json as leaf from ledger l where org_id = $1 and intent_id = $2 and type = 'decided') decision`,
+    [org_id, intent_id],
+  );
+  if (row === undefined) throw new Error(`${intent_id} is not stored`);
+  return row;
+}
+
 interface IntentColumns extends ActionColumns {
   readonly execution: StoredExecution | null;
 }

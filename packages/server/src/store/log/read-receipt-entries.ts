@@ -101,6 +101,36 @@ function readRowsOf(
   );
 }
 
+/** A vote whose ruling a passkey signed. */
+export interface SignedVote {
+  readonly person: string;
+  readonly passkey_id: string;
+  /** Of the vote. */
+  readonly entry: number;
+}
+
+/**
+ * Returns by vote the entry in which the person registered the passkey, the newest before the vote. Leaves out erased
+ * ones, and those of earlier versions, which have no key in the entry.
+ */
+export async function readRegistrations(
+  query: Query,
+  org_id: string,
+  signed: readonly SignedVote[],
+): Promise<Map<number, ReceiptRow>> {
+  if (signed.length === 0) return new Map();
+  const rows = await query<ReceiptRow & { vote: number }>(
+    `select s.vote, found.* from json_to_recordset($2::json) as s (person text, passkey_id text, vote bigint)
+     cross join lateral (
+       select ${columns} from ledger l
+       where org_id = $1 and actor = s.person and actor <> 'system' and actor not like 'key\\_%' and type = 'passkey_registered'
+         and l.entry < s.vote and data ->> 'passkey_id' = s.passkey_id and data -> 'state' is not null
+       order by seq desc limit 1) found`,
+    [org_id, JSON.stringify(signed.map(({ entry: vote, ...each }) => ({ ...each, vote })))],
+  );
+  return new Map(rows.map(({ vote, ...row }) => [vote, row]));
+}
+
 /** Returns the inclusion proof of each leaf, from one statement. Requires each index to be below `size`. */
 export async function inclusionProofs(
   query: Query,

@@ -25,6 +25,20 @@ export async function findPasskey(query: Query, passkey_id: string): Promise<Sto
   return passkey;
 }
 
+export async function readPasskey(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  passkey_id: string,
+): Promise<StoredPasskey | undefined> {
+  const [passkey] = await query<StoredPasskey>(
+    `select org_id, passkey_id, user_id, public_key, counter, transports from passkeys
+     where org_id = $1 and user_id = $2 and passkey_id = $3`,
+    [org_id, user_id, passkey_id],
+  );
+  return passkey;
+}
+
 /** Newest first. */
 export function listPasskeys(
   query: Query,

@@ -4,7 +4,7 @@
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso" | "chat_link";
+export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso" | "chat_link" | "ruling";
 
 const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   signup: limits.signup_link_seconds,
@@ -13,6 +13,7 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   passkey: limits.passkey_challenge_seconds,
   sso: limits.sso_login_seconds,
   chat_link: limits.chat_link_seconds,
+  ruling: limits.ruling_challenge_seconds,
 };
 
 export interface PersonToken {

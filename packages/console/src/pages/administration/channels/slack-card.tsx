@@ -77,7 +77,7 @@ function NotConnected({ request_url, onConnect }: { readonly request_url: string
         </p>
       )}
       <div className="actions start">
-        <button type="button" className="button primary" onClick={onConnect}>
+        <button type="button" className="button" onClick={onConnect}>
           Connect Slack
         </button>
       </div>

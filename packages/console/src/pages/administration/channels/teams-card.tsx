@@ -50,7 +50,7 @@ function NotConnected({ onConnect }: { readonly onConnect: () => void }) {
         <li>Copy the address that the workflow shows at its end.</li>
       </ol>
       <div className="actions start">
-        <button type="button" className="button primary" onClick={onConnect}>
+        <button type="button" className="button" onClick={onConnect}>
           Connect Teams
         </button>
       </div>

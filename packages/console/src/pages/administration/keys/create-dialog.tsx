@@ -66,7 +66,7 @@ export function CreateDialog({
           <p>
             {"Give the new key to the agent that uses "}
             <Data text={like.name ?? like.key_id} />
-            {"now. Filled in from that key's submissions in the last 30 days."}
+            {" now. Filled in from that key's submissions in the last 30 days."}
           </p>
         )}
         <TextField label="Name" name="name" hint="Example: refund bot" maxLength={limits.name_chars_max} />

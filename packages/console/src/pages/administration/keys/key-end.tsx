@@ -13,7 +13,7 @@ export interface KeyEnd {
 
 export function useKeyEnds(onSettled: () => void) {
   const client = useClient();
-  const { caller, signIn } = useSession();
+  const { caller, replaceKey } = useSession();
   const queries = useQueryClient();
   const toasts = useToasts();
   const showSecret = useShowSecret();
@@ -27,17 +27,20 @@ export function useKeyEnds(onSettled: () => void) {
     onError: toasts.failed,
     onSettled: settle,
   });
+  const rotated = async (key_id: string, is_own: boolean) => {
+    const { api_key } = await client.rotateApiKey(key_id);
+    showSecret({
+      title: `${is_own ? "Your" : "The"} new key; the old one is no longer valid`,
+      about: "Store it now.",
+      text: api_key,
+      label: "Copy the key",
+    });
+    return api_key;
+  };
   const rotate = useMutation({
-    mutationFn: (key_id: string) => client.rotateApiKey(key_id),
-    onSuccess: async ({ api_key, rotated_from }) => {
-      const is_own = rotated_from === caller?.id;
-      showSecret({
-        title: `${is_own ? "Your" : "The"} new key; the old one is no longer valid`,
-        about: "Store it now.",
-        text: api_key,
-        label: "Copy the key",
-      });
-      if (is_own) await signIn(api_key);
+    mutationFn: async (key_id: string) => {
+      if (key_id === caller?.id) await replaceKey(() => rotated(key_id, true));
+      else await rotated(key_id, false);
     },
     onError: toasts.failed,
     onSettled: settle,

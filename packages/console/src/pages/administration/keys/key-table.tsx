@@ -48,7 +48,7 @@ interface Asking {
 
 export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: readonly ApiKey[] }) {
   return (
-    <ListTable heads={["Name", "Role", "Environment", "Bound to", "Made by", "Last used", "Expires", "State"]} actions>
+    <ListTable heads={["Name", "Role", "Bound to", "Created by", "Last used", "Expires", "State"]} actions>
       {rows.map((key) => {
         const state = stateOf(key);
         return (
@@ -57,9 +57,15 @@ export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: rea
               <Data text={key.name ?? "unnamed"} />
               {key.key_id === own && <span className="small muted"> (yours)</span>}
               <div className="mono small muted">{key.key_id}</div>
+              {key.warnings.map((warning) => (
+                <div key={warning} className="small wrong">
+                  {warningTexts[warning]}
+                </div>
+              ))}
             </td>
             <td>
               {key.role}
+              {key.environment !== "live" && <div className="small muted">{`only ${key.environment}`}</div>}
               {key.agent_id !== null && (
                 <div className="small muted">
                   {"for "}
@@ -67,7 +73,6 @@ export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: rea
                 </div>
               )}
             </td>
-            <td>{key.environment}</td>
             <td>
               <BoundTo bindings={key.bindings} />
             </td>
@@ -76,11 +81,6 @@ export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: rea
             <td>{key.revoked_at === null ? <Time at={key.expires_at} /> : "–"}</td>
             <td>
               <Badge text={state} tone={state === "active" ? "approve" : "plain"} />
-              {key.warnings.map((warning) => (
-                <div key={warning} className="small wrong">
-                  {warningTexts[warning]}
-                </div>
-              ))}
             </td>
             <td>{state === "active" && <KeyActions record={key} {...asking} />}</td>
           </tr>

@@ -46,6 +46,7 @@ function AllFigures({ pace: { team, people, is_complete } }: { readonly pace: Re
           <Rows key={each.person} who={<Who id={each.person} />} figures={each} />
         ))}
       </FiguresTable>
+      <p className="small muted">Fast: approvals that were quicker than the rules of a membrane or a policy want.</p>
       {!is_complete && <p className="small muted">Only the newest rulings are counted.</p>}
     </>
   );

@@ -80,7 +80,7 @@ export function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Web
           >
             <p>
               {only_failed
-                ? "Messages that failed three times are listed here. You can send them again."
+                ? "The service tries each message three times. Messages that failed each time are listed here, and you can send them again."
                 : "Every message is listed here. Send a test above to see the first one."}
             </p>
           </Empty>

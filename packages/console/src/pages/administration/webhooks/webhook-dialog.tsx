@@ -96,7 +96,7 @@ function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], o
 function EventChoice({ types, chosen }: { readonly types: readonly EventType[]; readonly chosen: readonly string[] }) {
   return (
     <fieldset className="stack tight">
-      <legend className="small muted">Events</legend>
+      <legend>Events</legend>
       {types.map((type) => (
         <label key={type} className="check small">
           <input type="checkbox" name="event_types" value={type} defaultChecked={chosen.includes(type)} />

@@ -49,7 +49,7 @@ export function WebhookFilters({ webhook }: { readonly webhook: Webhook | null }
     <details className="stack tight" open={webhook !== null && isFiltered(webhook)}>
       <summary>Filters, headers and what happens when it fails</summary>
       <fieldset className="row">
-        <legend className="small muted">Only these modes</legend>
+        <legend>Only these modes</legend>
         {modes.map((mode) => (
           <label key={mode} className="check small">
             <input type="checkbox" name="modes" value={mode} defaultChecked={webhook?.modes?.includes(mode) ?? true} />
@@ -59,7 +59,7 @@ export function WebhookFilters({ webhook }: { readonly webhook: Webhook | null }
       </fieldset>
       {membranes !== undefined && membranes.length > 1 && (
         <fieldset className="stack tight">
-          <legend className="small muted">Only these membranes</legend>
+          <legend>Only these membranes</legend>
           {membranes.map(({ membrane_id, name }) => (
             <label key={membrane_id} className="check small">
               <input

@@ -23,7 +23,7 @@ export function WebhookTable({
   ...acts
 }: Acts & { readonly rows: readonly Webhook[]; readonly health: readonly WebhookHealth[] | undefined }) {
   return (
-    <ListTable heads={["Receiver", "State", "Accepted in 24 h", "95 % within", "Last success", "Gets"]} actions>
+    <ListTable heads={["Receiver", "State", "Accepted in 24 h", "p95 time", "Last success", "Gets"]} actions>
       {rows.map((webhook) => {
         const known = health?.find(({ webhook_id }) => webhook_id === webhook.id);
         return (
@@ -67,7 +67,7 @@ function Receiver({
       )}
       {escalation_id !== null && <div className="small muted mono">{`only ${escalation_id}`}</div>}
       <div className="small muted">
-        {"made "}
+        {"created "}
         <Time at={created_at} />
         {created_by !== null && (
           <>

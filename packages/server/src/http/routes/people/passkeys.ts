@@ -1,5 +1,3 @@
-import { isIP } from "node:net";
-import { faultAt } from "@countersign/core";
 import {
   beginPasskeyLogin,
   beginPasskeyRegistration,
@@ -9,8 +7,8 @@ import {
   listPasskeys,
 } from "../../../operations/people/passkeys.ts";
 import type { Runtime } from "../../../operations/runtime.ts";
-import type { PasskeySite } from "../../../sign-in-ports.ts";
 import type { SessionCookies } from "../../gate/cookie.ts";
+import { passkeySite } from "../../gate/passkey-site.ts";
 import { clientOf, sessionAnswers } from "../../gate/session-answers.ts";
 import type { Handlers, OperationRequest } from "../../handler.ts";
 
@@ -52,17 +50,4 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
       return begun(await finishPasskeyLogin(runtime, siteOf(headers), body, clientOf(request)));
     },
   };
-}
-
-/**
- * Browsers support passkeys for names only. On a loopback address the page must be opened as localhost. Faults:
- * state_conflict.
- */
-function passkeySite(public_url: string, host: OperationRequest["headers"][string]): PasskeySite {
-  const { protocol, hostname, port, origin } = new URL(public_url);
-  if (isIP(hostname.replace(/^\[|\]$/g, "")) === 0) return { origin, host: hostname };
-  const local = port === "" ? "localhost" : `localhost:${port}`;
-  if (host === local) return { origin: `${protocol}//${local}`, host: "localhost" };
-  const message = `Browsers do not support passkeys for IP addresses: open ${protocol}//${local}, or set COUNTERSIGN_PUBLIC_URL.`;
-  throw faultAt("state_conflict", "", "no_name", message);
 }
