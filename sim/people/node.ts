@@ -130,6 +130,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     passkeys: unused,
     openId: unused,
     pushRequests: unused,
+    streamFiles: null,
     mailer: unused,
     mails: { wake: () => undefined },
     rateWindows: unused,

@@ -181,6 +181,7 @@ export async function seedEveryPage(
       "/grants": [page("grants", "/grants"), page("grants-none", "/grants", "shadow")],
       "/webhooks": [page("webhooks", "/webhooks"), page("webhooks-none", "/webhooks", "shadow")],
       "/channels": [page("channels", "/channels")],
+      "/streams": [page("streams", "/streams")],
       "/keys": [page("keys", "/keys")],
       "/people": [page("people", "/people", "person")],
       "/usage": [page("usage", "/usage")],

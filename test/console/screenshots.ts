@@ -39,6 +39,7 @@ const opened: readonly Picture[] = [
   { name: "membranes-go-live", path: "/membranes", as: "shadow", click: "Go live" },
   { name: "webhook-new", path: "/webhooks", as: "key", click: "Add a webhook" },
   { name: "key-new", path: "/keys", as: "key", click: "Create a key" },
+  { name: "stream-new", path: "/streams", as: "key", click: "Add a stream" },
   { name: "channels-slack", path: "/channels", as: "key", click: "Connect Slack" },
   { name: "palette", path: "/", as: "key", press: "Control+k" },
   { name: "keyboard", path: "/decisions", as: "key", press: "?" },

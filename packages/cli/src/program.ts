@@ -21,6 +21,7 @@ import { addIntents } from "./commands/operate/intents.ts";
 import { addLog } from "./commands/operate/log.ts";
 import { addMembranes } from "./commands/operate/membranes.ts";
 import { addRollouts } from "./commands/operate/rollouts.ts";
+import { addStreams } from "./commands/operate/streams.ts";
 import { addOrgs } from "./commands/orgs.ts";
 import { addPacks } from "./commands/packs.ts";
 import { addPolicies } from "./commands/policies.ts";
@@ -57,7 +58,7 @@ export function createProgram(terminal: Terminal): Command {
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addHook, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addVerify, addFigures, addDistribute],
     ...[addAgents, addMembranes, addRollouts, addFreeze, addIntents, addApprovals, addGrants, addCounters, addIssuers],
-    ...[addLog, addErasure, addEvidence, addChannels],
+    ...[addLog, addErasure, addEvidence, addChannels, addStreams],
   ])
     add(program, terminal);
   return program;

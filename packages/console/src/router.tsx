@@ -187,6 +187,11 @@ const organization = [
   }),
   createRoute({
     getParentRoute: inFrame,
+    path: "/streams",
+    component: lazyRouteComponent(() => import("./pages/administration/streams.tsx"), "StreamsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
     path: "/keys",
     component: lazyRouteComponent(() => import("./pages/administration/keys.tsx"), "KeysPage"),
   }),

@@ -163,7 +163,7 @@ export const eventTypeNames = Object.keys(eventTypes) as EventType[];
 /** Sent only when a person tests a webhook. Every webhook receives it, so nobody subscribes to it. */
 export const test_event_type = "webhook.test";
 
-/** Headers on every delivery. The last three are from Standard Webhooks. */
+/** Headers on every delivery. `webhook-…` are from Standard Webhooks, `ce-…` from CloudEvents 1.0 (binary mode). */
 export const deliveryHeaders = [
   { name: "Content-Type", value: "`application/json`" },
   {
@@ -181,4 +181,10 @@ export const deliveryHeaders = [
       "`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the decoded part after `whsec_`. During the " +
       "overlap of a rotation it has two signatures with a space between them: of the old secret, then of the new one",
   },
+  { name: "ce-specversion", value: "`1.0`" },
+  { name: "ce-id", value: "the delivery id; on a manual retry or a replay that of the first delivery" },
+  { name: "ce-source", value: "`/organizations/` and the organization's id" },
+  { name: "ce-type", value: "the event type" },
+  { name: "ce-subject", value: "the intent's id; absent: the event is not about an intent" },
+  { name: "ce-time", value: "`timestamp` of the body" },
 ] as const;

@@ -21,6 +21,7 @@ export const idPrefixes = {
   backtest: "bkt_",
   intake: "ink_",
   erasure: "ers_",
+  stream: "str_",
   legal_hold: "hld_",
   invitation: "inv_",
   token_issuer: "iss_",

@@ -36,6 +36,17 @@ export const limits = {
   log_witness_name_chars_max: 200,
   log_witnesses_max: 8,
 
+  // Streams. See docs/decisions/0069-streams.md
+  streams_per_organization_max: 10,
+  stream_prefix_chars_max: 256,
+  stream_secret_chars_max: 256,
+  /** Of an object, before its last entry. */
+  stream_object_bytes_max: 4_194_304,
+  /** An entry waits this long at most, if the store takes objects. */
+  stream_wait_seconds: 60,
+  /** A stream that is so far behind needs attention. */
+  stream_behind_seconds: 900,
+
   // Lists
   list_limit_default: 50,
   list_limit_max: 200,

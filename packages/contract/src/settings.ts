@@ -107,6 +107,13 @@ export const settings = {
       "`https://witness.example.com/ witness.example.com/w1+8d66cf3f+BK…`: submission prefix and verifier key, joined by a space, in a " +
       "comma list (docs/how-to/audit-trail.md).",
   },
+  COUNTERSIGN_STREAM_DIR: {
+    name: "COUNTERSIGN_STREAM_DIR",
+    fallback: null,
+    format: { kind: "path" },
+    meaning:
+      "Directory for streams with the target `file` (docs/how-to/streams.md). All nodes need the same directory. Without this setting such streams are refused.",
+  },
   COUNTERSIGN_SIGNUP: {
     name: "COUNTERSIGN_SIGNUP",
     fallback: "open",
@@ -127,7 +134,7 @@ export const settings = {
     fallback: null,
     format: { kind: "cidr_list" },
     meaning:
-      "Comma list of private CIDRs in which webhook receivers, context sources and OpenID providers are allowed.",
+      "Comma list of private CIDRs in which webhook receivers, context sources, OpenID providers and stores of streams are allowed.",
   },
   COUNTERSIGN_WEBHOOK_ALLOW_HTTP: {
     name: "COUNTERSIGN_WEBHOOK_ALLOW_HTTP",

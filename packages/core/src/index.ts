@@ -272,6 +272,8 @@ export { withNames } from "./reviews/with-names.ts";
 export { isEnforced } from "./rollouts/enforced.ts";
 export { breachesOf, type GuardCounts, isComplete, type StageCounts, shownFigures } from "./rollouts/guard.ts";
 export { isReturnable } from "./rollouts/returnable.ts";
+export { hourPath } from "./streams/hour-path.ts";
+export { ocsfEvent } from "./streams/ocsf.ts";
 export {
   aheadAtLeast,
   formatTimestampUs,
@@ -291,6 +293,7 @@ export { parseItems } from "./values/parse-items.ts";
 export { type JsonInParts, parseInParts, parseJson, pointerPart } from "./values/parse-json.ts";
 export { readUrl } from "./values/read-url.ts";
 export { redacted_text, withoutTexts } from "./values/redacted-texts.ts";
+export { cloudEventHeaders } from "./webhooks/cloud-event.ts";
 export { type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./webhooks/delivery.ts";
 export {
   type DeliveryFailure,

@@ -18,6 +18,7 @@ import { peopleCalls } from "./operations/people.ts";
 import { policyCalls } from "./operations/policies.ts";
 import { erasureCalls } from "./operations/records/erasure.ts";
 import { logCalls } from "./operations/records/log.ts";
+import { streamCalls } from "./operations/records/streams.ts";
 import { rolloutCalls } from "./operations/rollouts.ts";
 import { singleSignOnCalls } from "./operations/single-sign-on.ts";
 import { tokenIssuerCalls } from "./operations/token-issuers.ts";
@@ -66,6 +67,7 @@ export function createClient(options: TransportOptions) {
     ...organizationCalls(call),
     ...logCalls(call),
     ...erasureCalls(call),
+    ...streamCalls(call),
     ...peopleCalls(call),
     ...passkeyCalls(call),
     ...singleSignOnCalls(call),

@@ -134,14 +134,25 @@ export interface HttpOut {
   ): Promise<AttemptResult & { readonly duration_ms: number }>;
   /**
    * Reads the answer, guarded like `post`. `timeout_ms` covers lookup to last byte. Drops an answer of more than
-   * `answer_bytes_max`. GET sends no body. Never rejects.
+   * `answer_bytes_max`. GET sends no body. `stopping` ends the request. Never rejects.
    */
   ask(
     url: string,
     headers: Readonly<Record<string, string>>,
     body: string | Uint8Array,
-    terms: { readonly timeout_ms: number; readonly answer_bytes_max: number; readonly method?: "GET" | "POST" },
+    terms: {
+      readonly timeout_ms: number;
+      readonly answer_bytes_max: number;
+      readonly method?: "GET" | "POST" | "PUT";
+      readonly stopping?: AbortSignal;
+    },
   ): Promise<Answered>;
+}
+
+/** Files of streams, below the directory that the operator set. */
+export interface StreamFiles {
+  /** Replaces the file at once, after its bytes are on disk. Rejects if that fails. */
+  write(path: string, bytes: Uint8Array): Promise<void>;
 }
 
 interface PushKeys {

@@ -61,6 +61,8 @@ export function Remedies({ item }: RemedyProps) {
       return <Link to="/webhooks">Open webhooks</Link>;
     case "log_stopped":
       return <Link to="/audit">Open the audit trail</Link>;
+    case "stream_behind":
+      return <Link to="/streams">Open streams</Link>;
     case "failed_mail":
       return <Link to="/settings">Open settings</Link>;
     default:

@@ -5,6 +5,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 import {
   Bot,
   ChartColumn,
+  CloudUpload,
   FileText,
   Gauge,
   Handshake,
@@ -53,6 +54,7 @@ const groups = [
       { to: "/grants", text: "Grants", icon: Handshake, roles: ["reviewer", "auditor"] },
       { to: "/webhooks", text: "Webhooks", icon: Webhook, roles: ["operator"] },
       { to: "/channels", text: "Channels", icon: MessagesSquare, roles: ["admin", "auditor"] },
+      { to: "/streams", text: "Streams", icon: CloudUpload, roles: ["operator", "auditor"] },
       { to: "/keys", text: "API keys", icon: KeyRound, roles: ["admin"] },
       { to: "/people", text: "People", icon: Users, roles: ["operator", "auditor"] },
       { to: "/usage", text: "Usage", icon: ChartColumn, roles: ["reviewer", "auditor"] },

@@ -14,6 +14,7 @@ export const tagDescriptions = {
   Erasure: "Forget people: erase content, say how long it is kept, and hold what must be kept.",
   Exports: "Hand decisions and the audit trail out as files.",
   Log: "Read the signed tree over the audit trail, so that readers can check it without trusting the service.",
+  Streams: "Write the audit trail to a store, for a SIEM or an archive.",
   Agents: "See which agents act, and say who answers for them.",
   Grants: "Allow a limited number of actions that are similar to a held one.",
   Freezes: "Stop an agent, a key or the whole organization at once.",

@@ -22,6 +22,7 @@ import { peopleOperations } from "./people.ts";
 import { policyOperations } from "./policies.ts";
 import { erasureOperations } from "./records/erasure.ts";
 import { logOperations } from "./records/log.ts";
+import { streamOperations } from "./records/streams.ts";
 import { singleSignOnOperations } from "./single-sign-on.ts";
 import { tokenIssuerOperations } from "./token-issuers.ts";
 import { webhookOperations } from "./webhooks.ts";
@@ -55,6 +56,7 @@ export const operations = {
   ...exportOperations,
   ...logOperations,
   ...erasureOperations,
+  ...streamOperations,
 } as const satisfies Record<string, Operation>;
 
 /** The name of an operation, its use case and its SDK method; `operationId` in openapi.json. */

@@ -32,6 +32,7 @@ export * from "./records/erasure.ts";
 export * from "./records/export.ts";
 export * from "./records/log.ts";
 export * from "./records/receipt.ts";
+export * from "./records/stream.ts";
 export * from "./reviews/attention.ts";
 export * from "./reviews/counter.ts";
 export * from "./reviews/escalation.ts";

@@ -11,6 +11,7 @@ test.each([
   ["a header of HTTP", { "Content-Length": "1" }],
   ["a header that says what a delivery is", { "X-Service-Signature": "sha256=0" }],
   ["a header of Standard Webhooks", { "Webhook-Id": "x" }],
+  ["a header of CloudEvents", { "CE-Source": "/x" }],
   ["a header of a proxy", { "Proxy-Authorization": "x" }],
   ["a name with a space", { "x y": "1" }],
   ["an empty name", { "": "1" }],

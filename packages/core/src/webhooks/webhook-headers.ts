@@ -18,7 +18,7 @@ const guarded: ReadonlySet<string> = new Set([
   "upgrade",
   "user-agent",
 ]);
-const guardedPrefixes = ["x-service-", "webhook-", "proxy-"];
+const guardedPrefixes = ["x-service-", "webhook-", "ce-", "proxy-"];
 const tokenText = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const visibleText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 

@@ -28,7 +28,7 @@ import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
 import { createAgentTokens } from "../operations/tokens/agent-tokens.ts";
-import { createBacklogWatch, createExpiryWatch } from "../operations/upkeep/watch-backlog.ts";
+import { createBacklogWatch, createExpiryWatch, createStreamWatch } from "../operations/upkeep/watch-backlog.ts";
 import type {
   Clock,
   HttpOut,
@@ -63,8 +63,10 @@ import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startRollouts } from "../worker/rollouts.ts";
 import { startRecordingState } from "../worker/state.ts";
+import { startStreams } from "../worker/streams.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createPushRequests } from "./outgoing/push-requests.ts";
+import { createStreamFiles } from "./outgoing/stream-files.ts";
 import { createTxtRecords } from "./outgoing/txt-records.ts";
 import { createOpenId } from "./sign-in/open-id.ts";
 import { createPasskeyChecks } from "./sign-in/passkey-checks.ts";
@@ -87,6 +89,7 @@ export interface NodeParts {
     | "public_url"
     | "deliveries_kept_days"
     | "log_witnesses"
+    | "stream_dir"
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
@@ -189,7 +192,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     counters: createNodeCounters(db),
     ...{ latencies: createDecisionLatencies(), figures: createFiguresKeeper(db) },
     metrics,
-    ...{ sealer, httpOut, pushRequests: createPushRequests(clock) },
+    ...{ sealer, httpOut, pushRequests: createPushRequests(clock), streamFiles: streamFilesIn(config) },
     txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
     passkeys: createPasskeyChecks(),
@@ -254,6 +257,10 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   };
 }
 
+function streamFilesIn({ stream_dir }: NodeParts["config"]): Runtime["streamFiles"] {
+  return stream_dir === null ? null : createStreamFiles(stream_dir);
+}
+
 function settingsOf(config: NodeParts["config"], url: () => string): Runtime["settings"] {
   return {
     public_url: () => config.public_url ?? url(),
@@ -283,6 +290,7 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
     startLog(runtime, keeper),
     ...config.log_witnesses.map((witness) => startWitness(runtime, witness)),
     startRollouts(runtime),
+    startStreams(runtime),
   ];
 }
 
@@ -298,6 +306,7 @@ function watchNode(
   metrics.watchClock(() => clockWatch.offset_s());
   metrics.watchBacklog(createBacklogWatch(db, timers, log));
   metrics.watchExpiringKeys(createExpiryWatch(db, timers, log));
+  metrics.watchStreams(createStreamWatch(db, timers, log));
 }
 
 function warnOfOpenMode({ config, log }: NodeParts, trust: ReturnType<typeof networkList>): void {

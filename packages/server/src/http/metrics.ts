@@ -12,6 +12,7 @@ import type {
   ReportMetrics,
 } from "../operations/runtime.ts";
 import { expiring_counted_max } from "../store/keys/key-expiry.ts";
+import type { StreamFigures } from "../store/streams/stream-turns.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
@@ -42,6 +43,8 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   /** Entries that are not in the figures yet. */
   watchFigures(behind: () => number): void;
   watchLog(log: { behind(): number; failing(): number }): void;
+  /** Of all organizations. Null: not known, no series. */
+  watchStreams(read: () => Promise<StreamFigures | null>): void;
   text(): Promise<string>;
   /** To be added to the values of other processes. */
   values(): Promise<readonly object[]>;
@@ -62,6 +65,7 @@ export function createMetrics(): Metrics {
     ...rateMetrics(registry),
     ...watchedMetrics(registry),
     watchLog: (log) => watchLog([registry], log),
+    watchStreams: (read) => watchStreams([registry], read),
     ...replicaMetrics(registry),
     text: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
@@ -305,6 +309,29 @@ function watchLog(registers: Registry[], log: Parameters<Metrics["watchLog"]>[0]
       this.set(log.failing());
     },
   });
+}
+
+function watchStreams(registers: Registry[], read: Parameters<Metrics["watchStreams"]>[0]): void {
+  const gauge = (name: string, help: string, of: (figures: StreamFigures) => number) =>
+    new Gauge({
+      name,
+      // Each process reads the streams of all.
+      aggregator: "max",
+      help,
+      registers,
+      async collect() {
+        this.reset();
+        const figures = await read();
+        if (figures === null) this.remove();
+        else this.set(of(figures));
+      },
+    });
+  gauge("countersign_streams_failing", "Streams whose last object the store did not take.", ({ failing }) => failing);
+  gauge(
+    "countersign_streams_lag_seconds",
+    "Age of the oldest entry of the ledger that a stream has not written; 0: none.",
+    ({ lag_seconds }) => lag_seconds,
+  );
 }
 
 function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {

@@ -12,6 +12,7 @@ import type {
   PushRequests,
   RateWindows,
   Sealer,
+  StreamFiles,
   Timers,
   TxtRecords,
 } from "../ports.ts";
@@ -93,6 +94,8 @@ export interface Runtime {
   readonly sealer: Sealer;
   readonly httpOut: HttpOut;
   readonly pushRequests: PushRequests;
+  /** Null: the operator set no directory. */
+  readonly streamFiles: StreamFiles | null;
   readonly txtRecords: TxtRecords;
   readonly deliveries: DeliveryLoop;
   readonly passwords: Passwords;

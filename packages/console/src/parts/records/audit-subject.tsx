@@ -45,6 +45,7 @@ const places = [
   ["membrane_id", "/membranes"],
   ["key_id", "/keys"],
   ["webhook_id", "/webhooks"],
+  ["stream_id", "/streams"],
   ["user_id", "/people"],
   ["invitation_id", "/people"],
   ["grant_id", "/grants"],

@@ -10,6 +10,7 @@ export const attentionKinds = [
   "uncovered_tool",
   "deliveries_failing",
   "log_stopped",
+  "stream_behind",
   "failed_mail",
 ] as const;
 
@@ -29,6 +30,7 @@ export const AttentionItem = Type.Object(
         "uncovered_tool: open reviews of a tool that no rule approves, so that the membrane's default verdict holds it. " +
         "deliveries_failing: failed deliveries of a webhook in the last 24 hours. " +
         "log_stopped: no checkpoint of the log is signed, because entries under an earlier one are missing or changed. " +
+        `stream_behind: a stream to a store is over ${limits.stream_behind_seconds / 60} minutes behind. ` +
         "failed_mail: mails of the service wait for over ten minutes",
     }),
     count: nullable(
@@ -41,7 +43,7 @@ export const AttentionItem = Type.Object(
     since: nullable(timestamp("the oldest of them; null: not known")),
     what: text(limits.webhook_url_chars_max, {
       description:
-        "the fact, tool, rule, agent or address; for due_soon, log_stopped and failed_mail a word for the kind",
+        "the fact, tool, rule, agent, stream or address; for due_soon, log_stopped and failed_mail a word for the kind",
     }),
     message: text(limits.comment_chars_max, { description: "what happened, in one or two sentences" }),
     rules: Type.Array(AttentionRule, {
@@ -52,6 +54,7 @@ export const AttentionItem = Type.Object(
     intent_id: Type.Optional(givenId("the newest reported action")),
     membrane_id: Type.Optional(givenId("the membrane of the rule or tool")),
     webhook_id: Type.Optional(givenId("the webhook")),
+    stream_id: Type.Optional(givenId("the stream")),
     agent_id: Type.Optional(text(limits.agent_id_chars_max, { description: "the agent that reported" })),
   },
   { title: "AttentionItem" },

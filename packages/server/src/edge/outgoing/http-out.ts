@@ -117,8 +117,9 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
 
 async function ask(client: Client, ...[url, headers, body, terms]: Parameters<HttpOut["ask"]>): Promise<Answered> {
   const { connections, addressesOf } = client;
-  const { timeout_ms, answer_bytes_max, method = "POST" } = terms;
-  const signal = AbortSignal.timeout(timeout_ms);
+  const { timeout_ms, answer_bytes_max, method = "POST", stopping } = terms;
+  const late = AbortSignal.timeout(timeout_ms);
+  const signal = stopping === undefined ? late : AbortSignal.any([late, stopping]);
   try {
     const target = connections.targetOf(url);
     const name = nameIn(target);
@@ -133,7 +134,7 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
     );
   } catch (error) {
     const refused = error instanceof AttemptFailure && error.failure === "refused";
-    const failed = refused ? "refused" : signal.aborted ? "timeout" : "unreachable";
+    const failed = refused ? "refused" : late.aborted ? "timeout" : "unreachable";
     return { failed, text: failureText(error, timeout_ms) };
   }
 }

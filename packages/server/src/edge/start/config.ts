@@ -25,6 +25,7 @@ export interface Config {
   /** No trailing slash. Null: the listen address. */
   readonly public_url: string | null;
   readonly log_witnesses: readonly Witness[];
+  readonly stream_dir: string | null;
   readonly signup: "open" | "closed";
   readonly authzen: "record" | "decide_only";
   readonly webhook_allow_cidrs: readonly string[];
@@ -78,11 +79,13 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
   /** A refused setting is null here, but then `readConfig` throws. */
   const always = <T>(name: SettingName): T => read<T>(name) as T;
 
+  const absolute = (path: string) => (isAbsolute(path) ? path : resolve(cwd, path));
   const data_dir = always<string>("COUNTERSIGN_DATA_DIR");
+  const stream_dir = read<string>("COUNTERSIGN_STREAM_DIR");
   const config: Config = {
     host: always("HOST"),
     port: always("PORT"),
-    data_dir: data_dir === null || isAbsolute(data_dir) ? data_dir : resolve(cwd, data_dir),
+    data_dir: data_dir === null ? data_dir : absolute(data_dir),
     database_url: read("DATABASE_URL"),
     database_replica_urls: read("DATABASE_REPLICA_URLS") ?? [],
     redis_url: read("REDIS_URL"),
@@ -90,6 +93,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     other_master_keys: read("COUNTERSIGN_OTHER_MASTER_KEYS") ?? [],
     public_url: read<string>("COUNTERSIGN_PUBLIC_URL")?.replace(/\/+$/, "") ?? null,
     log_witnesses: read("COUNTERSIGN_LOG_WITNESSES") ?? [],
+    stream_dir: stream_dir === null ? null : absolute(stream_dir),
     signup: always("COUNTERSIGN_SIGNUP"),
     authzen: always("COUNTERSIGN_AUTHZEN"),
     webhook_allow_cidrs: read("COUNTERSIGN_WEBHOOK_ALLOW_CIDRS") ?? [],

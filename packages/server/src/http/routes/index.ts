@@ -37,6 +37,7 @@ import { erasureRoutes } from "./records/erasure.ts";
 import { exportRoutes } from "./records/exports.ts";
 import { logRoutes } from "./records/log.ts";
 import { receiptRoutes } from "./records/receipts.ts";
+import { streamRoutes } from "./records/streams.ts";
 import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -91,6 +92,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...logRoutes(runtime),
     ...erasureRoutes(runtime),
     ...receiptRoutes(runtime),
+    ...streamRoutes(runtime),
     ...overrideRoutes(runtime),
     ...agentRoutes(runtime),
     ...counterRoutes(runtime),

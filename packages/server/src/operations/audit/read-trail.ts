@@ -68,7 +68,7 @@ export async function readTrail(
   return { rows: text === undefined ? shown : shown.filter((row) => shows(row, text)), next, searched_to };
 }
 
-type About = NonNullable<OrgAuditRecord["about"]>;
+export type About = NonNullable<OrgAuditRecord["about"]>;
 
 /** `all`: also those of a page that is too long for one read. */
 async function readAbouts(
@@ -128,11 +128,11 @@ async function actorsNamed(query: Query, org_id: string, part: string): Promise<
 }
 
 /** A changed intent must not hide the trail, which shows the change. */
-function isWhole({ intent }: { readonly intent: Partial<ListedIntent["intent"]> }): boolean {
+export function isWhole({ intent }: { readonly intent: Partial<ListedIntent["intent"]> }): boolean {
   return intent.submitted !== undefined && intent.decided_as !== undefined;
 }
 
-function aboutOf(row: ListedIntent): About {
+export function aboutOf(row: ListedIntent): About {
   const { agent, action, decided_as, estimated_impact } = exportedDecision(row, intentRecord(row), row.decision).intent;
   return {
     agent_id: agent.id,

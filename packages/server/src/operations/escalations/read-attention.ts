@@ -10,6 +10,7 @@ import {
 } from "../../store/escalations/attention.ts";
 import { readLogProblem, type StoppedLog } from "../../store/log/log-state.ts";
 import { areMailsDelayed } from "../../store/membranes/readiness.ts";
+import { type LateStream, readLateStreams } from "../../store/streams/streams.ts";
 import { type OutOfReach, rulesOutOfReach } from "../people/voting/reach.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -28,10 +29,11 @@ export async function readAttention(
     reviews: await readOpenReviews(query, org_id),
     out_of_reach: await rulesOutOfReach(query, org_id),
     log: await readLogProblem(query, org_id),
+    streams: await readLateStreams(query, org_id, limits.stream_behind_seconds, limits.attention_items_per_kind_max),
     webhooks: await readFailingWebhooks(query, org_id, Math.floor(now_us / 1_000)),
   }));
   const mail_waits = runtime.mailer.delivers && (await runtime.db.system(areMailsDelayed));
-  const { executed, reviews, out_of_reach, log, webhooks } = found;
+  const { executed, reviews, out_of_reach, log, streams, webhooks } = found;
   const items = [
     ...executed.map(executedItem),
     ...dueItems(reviews),
@@ -39,6 +41,7 @@ export async function readAttention(
     ...reviews.causes.map(causeItem),
     ...webhooks.map(webhookItem),
     ...(log === null ? [] : [logItem(log)]),
+    ...streams.map(streamItem),
     ...(mail_waits ? [mailItem] : []),
   ];
   return { items: items.slice(0, limits.attention_items_max) };
@@ -88,6 +91,12 @@ function logItem({ problem, since }: StoppedLog): AttentionItem {
   const happened = problem === "shrunk" ? "are missing" : "were changed";
   const message = `No checkpoint of the log is signed, because entries under an earlier one ${happened} in the database. Run countersign audit verify.`;
   return { kind: "log_stopped", count: null, at_least: false, since, what: "log", message, rules: [] };
+}
+
+function streamItem({ stream_id, name, lag_seconds, since, problem }: LateStream): AttentionItem {
+  const minutes = counted(Math.floor(lag_seconds / 60), "minute", "minutes");
+  const message = `The stream ${name} is ${minutes} behind. ${problem ?? "No attempt failed."}`;
+  return { kind: "stream_behind", count: null, at_least: false, since, what: name, message, rules: [], stream_id };
 }
 
 const mailItem: AttentionItem = {

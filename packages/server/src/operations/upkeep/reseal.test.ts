@@ -8,6 +8,7 @@ import { createSealer, masterKeyId } from "../../edge/start/sealer.ts";
 import type { KeyRing } from "../../ports.ts";
 import { subjectContext } from "../../store/erasure/erasures.ts";
 import { seedContext } from "../../store/log/log-keys.ts";
+import { streamContext } from "../../store/streams/streams.ts";
 import { type SealedPlace, sealedPlaces } from "../../store/upkeep/sealed-texts.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testCertificates } from "../../testing/network/certificates.ts";
@@ -54,6 +55,7 @@ test("every column with sealed texts is a place", async () => {
     "people.totp_sealed",
     "push_devices.subscription_sealed",
     "single_sign_on.secret_sealed",
+    "streams.secret_sealed",
     "webhooks.headers_sealed",
     "webhooks.next_secret_sealed",
     "webhooks.secret_sealed",
@@ -120,6 +122,11 @@ describe("with two nodes, one of which still seals with the former key", () => {
            done_at)
          values ($1, 'ers_1', 'person', $2, '', 'done', 0, 0, '{}', 'usr_1', now(), now())`,
         [org_id, sealer.seal("ann", subjectContext(org_id, "ers_1"))],
+      );
+      await query(
+        `insert into streams (org_id, stream_id, name, format, target, settings, secret_sealed, active, created_at, seq, due_at)
+         values ($1, 'str_1', 'n', 'jsonl', 's3', '{}', $2, false, now(), 0, now())`,
+        [org_id, sealer.seal("key", streamContext(org_id, "str_1"))],
       );
       await query(
         `insert into single_sign_on (org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at)

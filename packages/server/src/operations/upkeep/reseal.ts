@@ -8,6 +8,7 @@ import { subscriptionContext } from "../../store/channels/push-devices.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
 import { subjectContext } from "../../store/erasure/erasures.ts";
 import { seedContext } from "../../store/log/log-keys.ts";
+import { streamContext } from "../../store/streams/streams.ts";
 import {
   countSealedTexts,
   readSealedTexts,
@@ -64,6 +65,8 @@ function contextOf(place: SealedPlace, { key }: SealedText): string {
       return subscriptionContext(first, second);
     case "log_keys":
       return seedContext(first, second);
+    case "streams":
+      return streamContext(first, second);
     case "erasures":
       return subjectContext(first, second);
     case "mails":
@@ -111,6 +114,7 @@ const lasting = [
   "channels",
   "push_devices",
   "log_keys",
+  "streams",
 ] as const;
 
 /** Returns the places where none of the first texts of other keys opens. Usually a key is missing. */

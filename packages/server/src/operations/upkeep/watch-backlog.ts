@@ -1,5 +1,6 @@
 import type { Db, Log, Timers } from "../../ports.ts";
 import { countExpiringKeys } from "../../store/keys/key-expiry.ts";
+import { readStreamFigures, type StreamFigures } from "../../store/streams/stream-turns.ts";
 import { type Backlog, countBacklog } from "../../store/upkeep/backlog.ts";
 import { oneLook } from "../shared/one-look.ts";
 
@@ -28,6 +29,19 @@ export function createExpiryWatch(
   return oneLook(timers, { wait_ms }, () =>
     countExpiringKeys(db).catch((error: unknown) => {
       log.warn({ err: error }, "could not count the keys that expire soon");
+      return null;
+    }),
+  );
+}
+
+export function createStreamWatch(
+  db: Pick<Db, "queued">,
+  timers: Timers,
+  log: Pick<Log, "warn">,
+): () => Promise<StreamFigures | null> {
+  return oneLook(timers, { wait_ms }, () =>
+    readStreamFigures(db).catch((error: unknown) => {
+      log.warn({ err: error }, "could not read the lag of streams");
       return null;
     }),
   );

@@ -1,5 +1,5 @@
 import { limits } from "@countersign/contract";
-import { type AttemptResult, deliveryFailureText, deliveryHeaders } from "@countersign/core";
+import { type AttemptResult, cloudEventHeaders, deliveryFailureText, deliveryHeaders } from "@countersign/core";
 import type { Clock } from "../../ports.ts";
 import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
@@ -43,6 +43,7 @@ export async function attemptDelivery(
     headers = {
       ...openHeaders(sealer, headers_sealed, org_id, webhook_id),
       ...deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us, next_secret),
+      ...cloudEventHeaders(leased),
     };
   } catch {
     return { leased, at_us, result: unsealable };

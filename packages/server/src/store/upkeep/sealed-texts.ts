@@ -25,6 +25,7 @@ const places = {
   channels: { table: "channels", key: ["org_id", "channel"], column: "secret_sealed", member: null },
   push_devices: { table: "push_devices", key: ["org_id", "device_id"], column: "subscription_sealed", member: null },
   log_keys: { table: "log_keys", key: ["org_id", "key_id"], column: "seed_sealed", member: null },
+  streams: { table: "streams", key: ["org_id", "stream_id"], column: "secret_sealed", member: null },
   erasures: { table: "erasures", key: ["org_id", "erasure_id"], column: "subject_sealed", member: null },
   mails: { table: "mails", key: ["mail_id"], column: "sealed", member: null },
   begun_logins: { table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },

@@ -66,6 +66,7 @@ export async function serviceNode(
       public_url: null,
       deliveries_kept_days: 30,
       log_witnesses: [],
+      stream_dir: null,
       ...parts.config,
     },
   });

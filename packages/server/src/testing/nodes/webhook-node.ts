@@ -1,7 +1,6 @@
 /** Names lead to loopback, and the node trusts the test's authority. */
 import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
-import type { NodeParts } from "../../edge/node.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
 import { standardTerms } from "../../worker/deliveries/delivery-terms.ts";
 import type { TestDatabase } from "../database/database.ts";
@@ -20,7 +19,7 @@ export async function webhookNode(
   {
     timeout_ms = limits.delivery_attempt_timeout_ms,
     ...parts
-  }: Partial<Omit<NodeParts, "config">> & { readonly timeout_ms?: number } = {},
+  }: Parameters<typeof serviceNode>[1] & { readonly timeout_ms?: number } = {},
 ) {
   const httpOut = createHttpOut({
     rules: { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) },
