@@ -214,7 +214,7 @@ const ofOpening =
   /select pg_backend_pid\(\)|'transaction_read_only'|statement: set (?:session|idle_session)|'from here on'/;
 
 /** Paths that a standby serves, or that read no database. */
-const readElsewhere = ["/v1/overview", "/v1/policies/fired", "/metrics"];
+const readElsewhere = ["/v1/overview", "/v1/policies/fired", "/v1/exports/receipts", "/metrics"];
 
 async function serviceOn(pair: Awaited<ReturnType<typeof openPair>>) {
   const at = (...addresses: string[]) => `postgres://countersign@${addresses.join(",")}/countersign`;
