@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, openSync, rmSync } from "node:fs";
-import { PassThrough, Transform } from "node:stream";
+import { PassThrough, Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { unwritable } from "../file-fault.ts";
@@ -25,15 +25,18 @@ interface ZippedFile {
   end(): Promise<void>;
 }
 
+/** Writes to an open file. */
+type WritableTo = (path: string, options: { readonly fd: number }) => Writable;
+
 /**
  * Creates the archive, readable by this user only. Throws CommandFailed if the path cannot be written or exists. Until
  * `finish`, the file has no directory, so no program opens it.
  */
-export function createZip(path: string): ZipWriter {
+export function createZip(path: string, writableTo: WritableTo = createWriteStream): ZipWriter {
   const zip = new ZipFile();
   const mtime = new Date();
   const sums = new Map<string, string>();
-  const { written, total } = writtenTo(path, zip.outputStream);
+  const { written, total } = writtenTo(path, zip.outputStream, writableTo);
   let failure: { readonly error: unknown } | null = null;
   let current: PassThrough | null = null;
   const fail = (error: unknown) => {
@@ -94,7 +97,7 @@ export function createZip(path: string): ZipWriter {
 }
 
 /** Writes a stream to a new file. `total` is known after `written`. */
-function writtenTo(path: string, zipped: NodeJS.ReadableStream) {
+function writtenTo(path: string, zipped: NodeJS.ReadableStream, writableTo: WritableTo) {
   const sum = createHash("sha256");
   let bytes = 0;
   const measured = new Transform({
@@ -104,7 +107,7 @@ function writtenTo(path: string, zipped: NodeJS.ReadableStream) {
       done(null, piece);
     },
   });
-  const written = pipeline(zipped, measured, createWriteStream(path, { fd: openNew(path) }));
+  const written = pipeline(zipped, measured, writableTo(path, { fd: openNew(path) }));
   return { written, total: () => ({ bytes, sha256: sum.digest("hex") }) };
 }
 

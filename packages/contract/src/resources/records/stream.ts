@@ -30,8 +30,10 @@ export const StreamTargetInput = closed(
           "https address of the store, such as https://s3.eu-central-1.amazonaws.com; the bucket goes into the path",
       }),
     ),
-    region: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", description: "region of the signature" })),
-    bucket: Type.Optional(Type.String({ pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" })),
+    region: Type.Optional(
+      Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9-]{1,64}$", description: "region of the signature" }),
+    ),
+    bucket: Type.Optional(Type.String({ maxLength: 63, pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" })),
     prefix: Type.Optional(
       Type.String({
         maxLength: limits.stream_prefix_chars_max,
@@ -39,7 +41,9 @@ export const StreamTargetInput = closed(
         description: "begin of each object's name, without a slash at the ends; default: empty",
       }),
     ),
-    access_key_id: Type.Optional(Type.String({ pattern: "^[\\x21-\\x2b\\x2d-\\x2e\\x30-\\x7e]{1,128}$" })),
+    access_key_id: Type.Optional(
+      Type.String({ maxLength: 128, pattern: "^[\\x21-\\x2b\\x2d-\\x2e\\x30-\\x7e]{1,128}$" }),
+    ),
     secret_access_key: Type.Optional(
       filledText(limits.stream_secret_chars_max, {
         description: "stored sealed and never shown. In a change, absent: unchanged",

@@ -126,7 +126,7 @@ export async function testOrganization(db: Database, clock: Clock = createClock(
 }
 
 /**
- * Parses a JSON answer. With a cookie the request has the service's origin, unless `headers` has one. Fails if
+ * Parses a JSON answer, but no lines of JSON. With a cookie the request has the service's origin, unless `headers` has one. Fails if
  * openapi.json does not describe the answer.
  */
 export async function call(
@@ -147,6 +147,7 @@ export async function call(
   });
   const text = await response.text();
   checkAnswer(base, method, path, { status: response.status, headers: response.headers, text });
-  const json = text.startsWith("{") ? JSON.parse(text) : null;
+  const has_lines = response.headers.get("content-type")?.startsWith("application/jsonl");
+  const json = text.startsWith("{") && has_lines !== true ? JSON.parse(text) : null;
   return { status: response.status, headers: response.headers, text, json };
 }
