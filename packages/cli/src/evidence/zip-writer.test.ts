@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { openZip } from "./zip-reader.ts";
 import { createZip } from "./zip-writer.ts";
 
-/** A disk with room for so many bytes. */
+/** A disk with room for this many bytes. */
 function diskWith(room_bytes: number) {
   let room = room_bytes;
   return (_path: string, { fd }: { readonly fd: number }) =>
