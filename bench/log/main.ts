@@ -161,16 +161,21 @@ async function measureDecisions(data_dir: string, directory: string) {
       if (wrong > 0) throw new Error(first_wrong ?? "wrong answers");
       return { answers_per_s, cpu_us: ((cpu_server + cpu_children) * 1_000_000) / answers_per_s };
     };
-    const pairs: { with: Awaited<ReturnType<typeof run>>; without: Awaited<ReturnType<typeof run>> }[] = [];
-    for (let n = 0; n < Number(options.pairs); n += 1) {
-      while (await behind()) await sleep(200);
-      const kept = await run();
-      const without = await opened.db.tenant(org, async (query) => {
+    const runWithout = () =>
+      opened.db.tenant(org, async (query) => {
         await query("set local idle_in_transaction_session_timeout = 0");
         await query("select from logs where org_id = $1 for update", [org]);
         return run();
       });
-      pairs.push({ with: kept, without });
+    const pairs: { with: Awaited<ReturnType<typeof run>>; without: Awaited<ReturnType<typeof run>> }[] = [];
+    for (let n = 0; n < Number(options.pairs); n += 1) {
+      // In turns, because the table grows.
+      const first = n % 2 === 0 ? await run() : await runWithout();
+      while (await behind()) await sleep(200);
+      const second = n % 2 === 0 ? await runWithout() : await run();
+      while (await behind()) await sleep(200);
+      pairs.push(n % 2 === 0 ? { with: first, without: second } : { with: second, without: first });
+      console.error(`decisions/s: ${Math.round(first.answers_per_s)}, ${Math.round(second.answers_per_s)}`);
     }
     const ratio = (of: "answers_per_s" | "cpu_us") =>
       rounded(median(pairs.map((pair) => pair.with[of] / pair.without[of])));

@@ -49,18 +49,17 @@ export interface Leaves {
   readonly hashes: Buffer | null;
 }
 
-/** Reads up to `limit` leaves that are in no full tile. */
+/** Reads up to `limit` leaves that are in no full tile. The page is sorted, so the hashes are joined without a second sort. */
 export async function readLeaves(query: Query, org_id: string, tiled_seq: number, limit: number): Promise<Leaves> {
   const [leaves] = await query<Leaves>(
     `with head as materialized (select audit_seq, entries from ${newestHead("$1", "audit_seq, entries")} h),
-     page as materialized (
-       select seq, entry, hash, row_number() over (order by seq) as n from (
-         select seq, entry, hash from ledger where org_id = $1 and seq > $2::bigint and seq <= (select audit_seq from head)
-         order by seq limit $3::integer) l)
+     page as (
+       select seq, entry, hash, entry - row_number() over (order by seq) as from_first from ledger
+       where org_id = $1 and seq > $2::bigint and seq <= (select audit_seq from head) order by seq limit $3::integer)
      select (select entries from head) as entries, count(*) as count, min(entry) as first, max(seq) as seq,
-       max(seq) filter (where entry < (select (max(entry) + 1) / 256 * 256 from page)) as tiled_seq,
-       coalesce(min(entry - n) = max(entry - n) and min(octet_length(hash)) = 32 and max(octet_length(hash)) = 32, true) as without_gap,
-       string_agg(hash, ''::bytea order by seq) as hashes
+       max(seq) filter (where entry % 256 = 255) as tiled_seq,
+       coalesce(min(from_first) = max(from_first) and min(octet_length(hash)) = 32 and max(octet_length(hash)) = 32, true) as without_gap,
+       string_agg(hash, ''::bytea) as hashes
      from page`,
     [org_id, tiled_seq, limit],
   );
