@@ -117,6 +117,20 @@ async function measureProofs(opened: OpenedDatabase, entries: number) {
   return { ...taken, tile_bytes_an_entry: rounded((disk?.bytes ?? 0) / entries), inclusion, consistency };
 }
 
+function loadOn(url: string, api_key: string): LoadOrder {
+  const intent = {
+    agent: { id: "bench" },
+    action: { type: "other.read", verb: "read_page" },
+    payload: { content: { page: "terms" } },
+  };
+  return {
+    url: `${url}/v1/intents`,
+    headers: { "X-API-Key": api_key },
+    requests: [{ body: JSON.stringify({ intent }), expect_status: 201, expect_body: '"verdict"', expect_count: 1 }],
+    ...{ connections: 32, warmup_ms: 1_500, measured_ms: Number(options.seconds) * 1_000, requests_max: null },
+  };
+}
+
 /** A lock on the log's row holds the reconciler off, so both are measured in one run of one service. */
 async function measureDecisions(data_dir: string, directory: string) {
   const service = await startService({ data_dir, log: join(directory, "service.log") });
@@ -132,23 +146,7 @@ async function measureDecisions(data_dir: string, directory: string) {
       email: "b@example.com",
       description: "Log.",
     });
-    const order: LoadOrder = {
-      url: `${service.url}/v1/intents`,
-      headers: { "X-API-Key": api_key },
-      requests: [
-        {
-          body: JSON.stringify({
-            intent: {
-              agent: { id: "bench" },
-              action: { type: "other.read", verb: "read_page" },
-              payload: { content: { page: "terms" } },
-            },
-          }),
-          ...{ expect_status: 201, expect_body: '"verdict"', expect_count: 1 },
-        },
-      ],
-      ...{ connections: 32, warmup_ms: 1_500, measured_ms: Number(options.seconds) * 1_000, requests_max: null },
-    };
+    const order = loadOn(service.url, api_key);
     const behind = async () => {
       const [row] = await opened.db.query<{ behind: boolean }>(
         `select coalesce((select max(audit_seq) from org_heads where org_id = $1) > (select seq from logs where org_id = $1), true) as behind`,
