@@ -86,8 +86,7 @@ inBrowser("people and the audit trail", () => {
     await setUp();
     await openLoaded(page, "/people");
     await required.click();
-    await expect.poll(() => required.isEnabled()).toBe(true);
-    expect(await required.isChecked()).toBe(true);
+    await expect.poll(async () => (await required.isChecked()) && (await required.isEnabled())).toBe(true);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
 
     await page.goto("/login");
