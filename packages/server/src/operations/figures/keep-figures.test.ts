@@ -11,7 +11,7 @@ import { addDecided, type Decided } from "../../testing/database/decided.ts";
 import { type RecountedWindow, recount } from "../../testing/database/recount.ts";
 import { createDecisionLatencies } from "../intents/decision-latencies.ts";
 import { readOverview } from "../membranes/read-overview.ts";
-import { createFiguresKeeper } from "./keep-figures.ts";
+import { countNewest, createFiguresKeeper } from "./keep-figures.ts";
 import { listProgress, rebuildFigures } from "./rebuild-figures.ts";
 
 const { db } = await testDatabase();
@@ -314,5 +314,26 @@ describe("a keeper", () => {
     });
     expect(await behindOf(org_id)).toBe(2);
     expect(keeper.behind()).toBe(2);
+  });
+
+  test("a reader waits for another count, and then counts what that one has not seen", async () => {
+    const org_id = nextOrganization();
+    await addDecided(db, org_id, [{ at: at(0) }]);
+    await pass(org_id);
+    await addDecided(db, org_id, [{ at: at(0) }]);
+    let has_counted = false;
+    let counting = Promise.resolve();
+    await db.system(async (query) => {
+      await query("select from figures_state where org_id = $1 for update", [org_id]);
+      counting = countNewest(db, org_id).then(() => {
+        has_counted = true;
+      });
+      await expect
+        .poll(() => query("select from pg_locks where not granted and pid <> pg_backend_pid()"))
+        .not.toEqual([]);
+      expect(has_counted).toBe(false);
+    });
+    await counting;
+    expect(await behindOf(org_id)).toBe(0);
   });
 });

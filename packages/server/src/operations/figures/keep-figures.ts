@@ -10,6 +10,7 @@ import {
   type PageSize,
   readProgressPage,
   takeStep,
+  takeStepInTurn,
 } from "../../store/figures/reconcile.ts";
 import type { FiguresKeeper } from "../shared/node-services.ts";
 
@@ -82,8 +83,10 @@ export function createFiguresKeeper(
   };
 }
 
-/** Counts one page of an organization's newest decisions now. Does nothing while another node counts for it. */
+/**
+ * Counts one page of an organization's newest decisions now. Waits for another count, because a reader that went on would
+ * miss what that one is about to store.
+ */
 export async function countNewest(db: Pick<Db, "queued" | "tenant">, org_id: string): Promise<void> {
-  if ((await takeStep(db, org_id, largestPage)) !== null) return;
-  if (await db.tenant(org_id, (query) => createState(query, org_id))) await takeStep(db, org_id, largestPage);
+  if ((await takeStep(db, org_id, largestPage)) === null) await takeStepInTurn(db, org_id, largestPage);
 }

@@ -98,6 +98,23 @@ export async function createState(query: Query, org_id: string): Promise<boolean
   return created.length > 0;
 }
 
+/** As `takeStep`, but waits while another one counts, and creates a missing state. */
+export function takeStepInTurn(
+  db: Pick<Db, "tenant">,
+  org_id: string,
+  page: PageSize,
+): Promise<FiguresProgress | null> {
+  return db.tenant(org_id, async (query) => {
+    if (!(await createState(query, org_id)))
+      await query("select from figures_state where org_id = $1 for update", [org_id]);
+    const here = {
+      queued: <Row extends object>({ text }: QueueStatement, params: readonly unknown[]) => query<Row>(text, params),
+      tenant: <T>(_: string, work: (query: Query) => Promise<T>) => work(query),
+    };
+    return takeStep(here, org_id, page);
+  });
+}
+
 export interface ListedProgress extends FiguresProgress {
   readonly org_id: string;
 }
