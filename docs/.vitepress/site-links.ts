@@ -52,6 +52,8 @@ function isOutside(href: string, page: string): boolean {
   if (path === "" || path.startsWith("/") || /^[a-z]+:/.test(path)) return false;
   const target = join(dirname(page), path);
   if (!relative(docs, target).startsWith("..") && /\.(?:md|html)$/.test(target)) return false;
+  // The image is built without tests. A test of docs/compliance.md checks these links.
+  if (path.endsWith(".test.ts")) return true;
   if (!existsSync(target)) throw new Error(`${relative(docs, page)}: the link to ${path} leads to no file`);
   return true;
 }
