@@ -39,6 +39,10 @@ test("says yes, what is proved, what is not, and what was recorded, with exit co
   expect(stdout).toContain('the agent "zähler "7"" asked for "send_money" (payment.transfer)');
   expect(stdout).toContain('a reviewer voted: outcome "approve", comment "checked by phone". By usr_01KA');
 
+  const table = ["VERIFIER KEY  CREATED  SIGNS UNTIL", ...keys.map((key) => `${key}  2026-11-30T02:07:02Z`), ""];
+  const printed = await file("printed.txt", table.join("\n"));
+  expect((await runCli(["verify", path, "--key", printed])).stdout).toBe(stdout);
+
   const as_json = await runCli(["verify", path, ...keys.flatMap((key) => ["--key", key]), "--json"]);
   expect(as_json.code).toBe(0);
   expect(JSON.parse(as_json.stdout)).toMatchObject({ ok: true, proved, not_proved });

@@ -37,9 +37,14 @@ export async function termsOf({ key, known, proof }: TermsOptions): Promise<Veri
   return { keys: keys.flat(), known: { checkpoint: await readTextFile(known, `--known ${known}`), proof: hashes } };
 }
 
-/** Only the text of a key has two plus signs. */
+/**
+ * Only the text of a key has two plus signs. A file has one key a line, or the table of `countersign log keys`, which
+ * begins with a line of headings. The name of a key has no spaces.
+ */
 async function keysOf(key: string): Promise<string[]> {
-  return key.split("+").length > 2 ? [key] : linesOf(await readTextFile(key, `--key ${key}`));
+  if (key.split("+").length > 2) return [key];
+  const lines = linesOf(await readTextFile(key, `--key ${key}`)).filter((line) => !line.startsWith("VERIFIER KEY "));
+  return lines.map((line) => line.trim().split(/\s/, 1)[0] ?? "");
 }
 
 function linesOf(text: string): string[] {
