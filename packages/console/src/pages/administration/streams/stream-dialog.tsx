@@ -75,7 +75,7 @@ function BucketFields() {
       <TextField
         label="Prefix"
         name="prefix"
-        hint="Begin of each object’s name. It may be empty."
+        hint="Each object’s name begins with it. It may be empty."
         maxLength={limits.stream_prefix_chars_max}
       />
       <TextField label="Access key id" name="access_key_id" required autoComplete="off" maxLength={128} />
