@@ -123,7 +123,7 @@ async function erase(client: Client) {
   return { seconds: Math.round((performance.now() - began_ms) / 1_000), decisions: counts.intents };
 }
 
-/** Counts the entries whose leaf no longer has its hash. */
+/** Counts the entries whose stored hash is not the hash of their leaf. */
 async function countChanged(data_dir: string, org_id: string, entries: number): Promise<number> {
   const opened = await openDatabase(
     readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] }),
