@@ -27,7 +27,7 @@ async function organization(plan: object = {}) {
   await org.move("go-live");
   if (!("stages" in plan)) await org.act("advance");
   await org.watch();
-  const [inside, outside] = [await org.place(0.3, true), await org.place(0.3, false)];
+  const [inside, outside] = [org.place(0.3, true), org.place(0.3, false)];
   const keys = { [inside]: await org.bound(inside), [outside]: await org.bound(outside) };
   return {
     ...{ ...org, inside, outside },

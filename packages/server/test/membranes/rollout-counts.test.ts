@@ -62,7 +62,7 @@ test("overrides, reviews and time-outs count for the live actions of the membran
     effect: "block",
     override: "two_person",
   });
-  const [inside, outside] = [await place(0.3, true), await place(0.3, false)];
+  const [inside, outside] = [place(0.3, true), place(0.3, false)];
   const [inside_key, outside_key] = [await bound(inside), await bound(outside)];
   const setStatus = (status: string) => db.query("update rollouts set status = $2 where org_id = $1", [org_id, status]);
   // The worker of the node must not begin the stage before the test does.

@@ -27,7 +27,7 @@ describe("a rollout", () => {
   test("keeps registered agents outside of its share in shadow, on keys bound to them alone", async () => {
     const { bound, place, move, pay, key, act, newKey } = await organization();
     await move("go-live");
-    const [inside, outside] = [await place(0.3, true), await place(0.3, false)];
+    const [inside, outside] = [place(0.3, true), place(0.3, false)];
     const [shadowed, enforced] = [
       { pipeline_mode: "shadow", outcome: "approve" },
       { pipeline_mode: "live", outcome: "block" },
