@@ -1,5 +1,5 @@
 /**
- * A one-line mistake: every statement that contains `right` gets `wrong` instead. `seed` is the first world that
+ * A one-line mistake: every statement that contains `right` gets `wrong` instead. `seed` is the first world that always
  * notices it.
  */
 export interface DeliveryFault {
@@ -46,7 +46,7 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     right: "on w.event_types ? t.event_type",
     wrong: "on true",
   },
-  { name: "a late settlement counts", seed: 210, right: "and d.attempts = s.attempts", wrong: "" },
+  { name: "a late settlement counts", seed: 473, right: "and d.attempts = s.attempts", wrong: "" },
   {
     name: "a failed attempt is not counted",
     seed: 1,

@@ -16,6 +16,8 @@ export interface Subject {
   readonly completion: readonly [prompt: string, argument: string] | null;
   /** A tool that never answers. */
   readonly hanging: string | null;
+  /** What the server asks the client for by itself, some time after it is connected. The calls wait for it. */
+  readonly asks_first: string | null;
 }
 
 const nothing = () => undefined;
@@ -52,6 +54,7 @@ const fixtures: Subject = {
   ],
   completion: ["test_prompt_with_arguments", "arg1"],
   hanging: null,
+  asks_first: null,
 };
 
 const everything: Subject = {
@@ -82,6 +85,7 @@ const everything: Subject = {
   ],
   completion: ["completable-prompt", "department"],
   hanging: null,
+  asks_first: "roots/list",
 };
 
 /** The same folder in each run, because its name is in the answers. */
@@ -120,6 +124,7 @@ const filesystem: Subject = {
   prompts: [],
   completion: null,
   hanging: null,
+  asks_first: null,
 };
 
 const bank: Subject = {
@@ -140,6 +145,7 @@ const bank: Subject = {
   prompts: [],
   completion: null,
   hanging: "hang",
+  asks_first: null,
 };
 
 export const subjects = { fixtures, everything, filesystem, bank } satisfies Record<string, Subject>;

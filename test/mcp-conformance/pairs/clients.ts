@@ -1,8 +1,11 @@
 /** The official clients with each server. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome, Outcomes, Pair } from "../outcomes.ts";
 import { type Subject, subjects } from "./calls.ts";
 import { type Connected, clients } from "./connect.ts";
 import type { Said } from "./recorder.ts";
+
+const asks_within_ms = 60_000;
 
 type Ask = () => Promise<unknown>;
 type Message = { readonly id?: string | number; readonly method?: string };
@@ -84,8 +87,19 @@ function exchanged(said: readonly Said[]): unknown[] {
   return [...requests, ...answers].map(({ message }) => message);
 }
 
+/** Without it, a call could meet the server's request or not, and the compared messages would differ by chance. */
+async function untilAsked(said: readonly Said[], method: string): Promise<void> {
+  const is_asked = () => said.some(({ by, message }) => by === "server" && (message as Message).method === method);
+  const ends_at = Date.now() + asks_within_ms;
+  while (!is_asked()) {
+    if (Date.now() > ends_at) throw new Error(`The server did not ask for ${method} within ${asks_within_ms} ms.`);
+    await sleep(20);
+  }
+}
+
 async function runAll(connected: Connected, subject: Subject, is_old: boolean): Promise<Outcomes> {
   const outcomes = new Map<string, Outcome>([["connect", { said: "result", seen: exchanged(connected.said) }]]);
+  if (subject.asks_first !== null) await untilAsked(connected.said, subject.asks_first);
   for await (const [name, ask] of asked(connected, subject, is_old)) {
     const before = connected.said.length;
     const { said, seen } = await outcome(ask);
