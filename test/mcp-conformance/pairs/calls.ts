@@ -16,7 +16,7 @@ export interface Subject {
   readonly completion: readonly [prompt: string, argument: string] | null;
   /** A tool that never answers. */
   readonly hanging: string | null;
-  /** What the server asks the client for by itself, some time after it is connected. The calls wait for it. */
+  /** A request that the server sends by itself, some time after it is connected. The calls wait for it. */
   readonly asks_first: string | null;
 }
 
