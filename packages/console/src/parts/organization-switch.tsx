@@ -1,5 +1,6 @@
 import type { OrganizationChange, OrganizationSettings } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
 import { Loaded } from "./states.tsx";
 import { useToasts } from "./toasts.tsx";
@@ -19,6 +20,8 @@ export function OrganizationSwitch({
   const queries = useQueryClient();
   const toasts = useToasts();
   const admin = useMay("admin");
+  /** Set in the click itself. A mutation reports that it is pending a moment later, and the box would show the old value until then. */
+  const [wanted, setWanted] = useState<boolean | null>(null);
   const query = useQuery({ queryKey: ["organization"], queryFn: () => client.getOrganization() });
   const save = useMutation({
     mutationFn: (on: boolean) => client.changeOrganization(change(on)),
@@ -27,6 +30,7 @@ export function OrganizationSwitch({
       onChanged?.();
     },
     onError: toasts.failed,
+    onSettled: () => setWanted(null),
   });
   return (
     <Loaded query={query} what="the setting">
@@ -34,9 +38,12 @@ export function OrganizationSwitch({
         <label className="check">
           <input
             type="checkbox"
-            checked={save.isPending ? save.variables : isOn(settings)}
-            disabled={!admin || save.isPending}
-            onChange={(event) => save.mutate(event.target.checked)}
+            checked={wanted ?? isOn(settings)}
+            disabled={!admin || wanted !== null}
+            onChange={(event) => {
+              setWanted(event.target.checked);
+              save.mutate(event.target.checked);
+            }}
           />
           {` ${label}`}
         </label>
