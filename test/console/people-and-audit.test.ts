@@ -90,6 +90,7 @@ inBrowser("people and the audit trail", () => {
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
 
+    await page.goto("/login");
     await page.getByLabel("E-mail", { exact: true }).fill("dan@example.com");
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
